@@ -1,0 +1,146 @@
+"""Cleaning of single characters: what was decoded twice, what only looks like a letter or a blank, and what cannot be stored.
+
+It hides the tables. Every step takes an extraction and returns it with what it did.
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import replace
+
+from winnowd.model import Block, Extraction, Metadata, OutlineEntry, Step
+
+MENDED_SHARE = 0.9
+"""Text is mended only if so much of what lies beyond ASCII reads as UTF-8 decoded twice: good text holds no such pairs."""
+MENDED_LEAST = 2  # sequences; one alone may be a quotation of the damage
+
+_CP1252_TAIL = "€‚ƒ„…†‡ˆ‰Š‹ŒŽ‘’“”•–—˜™š›œžŸ"
+TWICE = re.compile(rf"[Â-ßà-ïð-ô][\x80-\xbf{_CP1252_TAIL}]{{1,3}}")
+"""Bytes of UTF-8 as cp1252 shows them: a lead byte, then one to three continuation bytes."""
+
+_LOST = "\0\x7f\u200b\u2060\ufeff\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufff9-\ufffb\ufdd0-\ufdef\ufffe\uffff"
+_BLANKS = "\x01-\x08\x0e-\x1f\x80-\x84\x86-\x9f\xa0\u1680\u2000-\u200a\u202f\u205f\u3000"
+_BREAKS = "\x0b\x0c\r\x85\u2028\u2029"
+_COMPATIBLE = "\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufdcf\ufdf0-\ufdfc\ufe70-\ufefc\uff01-\uff5e\uff65-\uff9f"
+
+ODD = re.compile(rf"[{_LOST}{_BLANKS}{_BREAKS}{_COMPATIBLE}\u2010\u2011\u200c\u200d\ud800-\udfff]")
+LOST = re.compile(f"[{_LOST}]+")
+BLANKS = re.compile(f"[{_BLANKS}]")
+BREAKS = re.compile(f"\r\n|[{_BREAKS}]")
+COMPATIBLE = re.compile(f"[{_COMPATIBLE}]+")
+JOINER = re.compile("(?<![^\0-\u024f])[\u200c\u200d]|[\u200c\u200d](?![^\0-\u024f])")
+"""A joiner beside Latin letters or blanks only gets in the way; between Persian or Indic letters it is spelling."""
+SURROGATE = re.compile("[\ud800-\udfff]")
+
+KEPT_HYPHEN = re.compile("-\xad+[ \t]*\n?[ \t]*")
+DASH = re.compile("(?<!\\w)\xad(?=[ \t]|\\d)")
+LINE_END = re.compile("\xad+[ \t]*\n[ \t]*")
+TEXT_END = re.compile("\xad\\s*\\Z")
+
+
+def mend_mojibake(extraction: Extraction) -> tuple[Extraction, Step]:
+    """Decode once what was decoded twice, where nearly everything beyond ASCII says so; otherwise leave it to the check."""
+    beyond = sequences = inside = 0
+    for block in extraction.blocks:
+        if block.text.isascii():
+            continue
+        beyond += len(block.text) - len(block.text.encode("ascii", "ignore"))
+        for match in TWICE.finditer(block.text):
+            if _decoded_once(match) != match[0]:
+                sequences += 1
+                inside += len(match[0])
+    if sequences < MENDED_LEAST or inside < MENDED_SHARE * beyond:
+        return extraction, Step("mend_mojibake", 0)
+    return _each(extraction, "mend_mojibake", lambda text: TWICE.sub(_decoded_once, text))
+
+
+def normalise_characters(extraction: Extraction) -> tuple[Extraction, Step]:
+    """Bring every text into NFC with plain blanks, hyphens and letters; take out what shows nothing or cannot be stored."""
+    return _each(extraction, "normalise_characters", normal)
+
+
+def drop_soft_hyphens(extraction: Extraction) -> tuple[Extraction, Step]:
+    """Take out the marks that say where a word may be divided, and put words together that were divided there."""
+    return _each(extraction, "drop_soft_hyphens", _without_soft_hyphens)
+
+
+def normal(text: str) -> str:
+    r"""The text as it is stored and searched.
+
+    >>> normal("e\ufb03cient\u00a0co\u2010op\u200b")
+    'efficient co-op'
+    >>> normal("\ud83d\udea2\udc00\0")
+    '🚢'
+    """
+    if ODD.search(text):
+        if SURROGATE.search(text):
+            # Pairs written one by one (as numeric references) are characters after all; what stands alone is not.
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
+        text = LOST.sub("", BREAKS.sub("\n", text))
+        text = BLANKS.sub(" ", text).replace("\u2010", "-").replace("\u2011", "-")
+        text = COMPATIBLE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
+        text = JOINER.sub("", text)
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _without_soft_hyphens(text: str) -> str:
+    if "\xad" not in text:
+        return text
+    text = KEPT_HYPHEN.sub("-", text)
+    text = DASH.sub("-", text)
+    # At the very end the other half may stand on the next page: a hyphen lets the later steps decide.
+    text = TEXT_END.sub("-", LINE_END.sub("", text))
+    return text.replace("\xad", "")
+
+
+def _decoded_once(match: re.Match[str]) -> str:
+    raw = b"".join(_byte(char) for char in match[0])
+    for end in range(len(raw), 1, -1):  # the run may hold one more sign that belongs to nothing
+        try:
+            return raw[:end].decode("utf-8") + match[0][end:]
+        except UnicodeDecodeError:
+            continue
+    return match[0]
+
+
+def _byte(char: str) -> bytes:
+    try:
+        return char.encode("cp1252")
+    except UnicodeEncodeError:
+        return char.encode("latin-1")  # the five bytes that cp1252 leaves open
+
+
+def _each(extraction: Extraction, step: str, change: Callable[[str], str]) -> tuple[Extraction, Step]:
+    """The extraction with a change made to every text that a person or a search may see."""
+    blocks = tuple(_block(block, change) for block in extraction.blocks)
+    touched = sum(new is not old for new, old in zip(blocks, extraction.blocks, strict=True))
+    outline = tuple(_entry(entry, change) for entry in extraction.outline)
+    pages = tuple(replace(page, label=change(page.label)) if page.label else page for page in extraction.pages)
+    metadata = _metadata(extraction.metadata, change)
+    return replace(extraction, blocks=blocks, outline=outline, pages=pages, metadata=metadata), Step(step, touched)
+
+
+def _block(block: Block, change: Callable[[str], str]) -> Block:
+    text = change(block.text)
+    return block if text == block.text else replace(block, text=text)
+
+
+def _entry(entry: OutlineEntry, change: Callable[[str], str]) -> OutlineEntry:
+    return replace(entry, title=change(entry.title), page_label=_maybe(entry.page_label, change))
+
+
+def _metadata(metadata: Metadata, change: Callable[[str], str]) -> Metadata:
+    return replace(
+        metadata,
+        title=_maybe(metadata.title, change),
+        author=_maybe(metadata.author, change),
+        created=_maybe(metadata.created, change),
+        modified=_maybe(metadata.modified, change),
+        language=_maybe(metadata.language, change),
+        encoding=_maybe(metadata.encoding, change),
+        facts=tuple(replace(fact, key=change(fact.key), value=change(fact.value)) for fact in metadata.facts),
+    )
+
+
+def _maybe(text: str | None, change: Callable[[str], str]) -> str | None:
+    return None if text is None else change(text)

@@ -1,0 +1,163 @@
+"""What the commands share: options, where the configuration and the database are, how a file or document is named, and output."""
+
+import getpass
+import json
+import os
+import sqlite3
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from winnowd.errors import NothingFound, StoreError, UsageError
+
+if TYPE_CHECKING:
+    from winnowd.config import Config
+
+DEFAULT_CONFIG = Path("/etc/winnowd/config.toml")
+DIGEST_CHARS = frozenset("0123456789abcdef")
+
+db_option = click.option("--db", type=click.Path(), envvar="WINNOW_DB", help="The database (default: as configured).")
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that every command on a database has: --db and --json."""
+    return db_option(json_option(click.pass_obj(function)))
+
+
+def load_config(path: str | None) -> "Config":
+    """The configuration: the file that was named, else the usual one, else the defaults."""
+    from winnowd import config
+
+    if path is not None:
+        return config.load(Path(path))
+    return config.load(DEFAULT_CONFIG) if DEFAULT_CONFIG.exists() else config.Config()
+
+
+def database_path(config_path: str | None, db: str | None) -> Path:
+    """Where the database lies: --db, else WINNOW_DB, else the configuration, else the user's state folder."""
+    if db is not None:
+        return Path(db).absolute()
+    if config_path is not None or DEFAULT_CONFIG.exists():
+        return load_config(config_path).database.path
+    state = os.environ.get("XDG_STATE_HOME") or os.path.expanduser("~/.local/state")
+    return Path(state) / "winnow" / "winnow.db"
+
+
+@contextmanager
+def reader(config_path: str | None, db: str | None) -> Iterator[sqlite3.Connection]:
+    """A connection that only reads."""
+    from winnowd import store
+
+    connection = store.open_reader(database_path(config_path, db))
+    try:
+        yield connection
+    except sqlite3.DatabaseError as error:
+        raise StoreError(f"{database_path(config_path, db)}: {error}") from None
+    finally:
+        connection.close()
+
+
+@contextmanager
+def writer(config_path: str | None, db: str | None, *, create: bool = False) -> Iterator[sqlite3.Connection]:
+    """The one writer's connection, for as long as the lock is held. With `create` the database may be new."""
+    from winnowd import store
+
+    path = database_path(config_path, db)
+    if not create and not path.exists():
+        raise StoreError(f"{path}: there is no database; `winnow scan FOLDER` makes one (--db FILE names another)")
+    if create and db is None:
+        path.parent.mkdir(parents=True, exist_ok=True, mode=0o770)
+    refuse_network(path)
+    with store.lock(path):
+        connection = store.open_writer(path)
+        try:
+            yield connection
+        except sqlite3.DatabaseError as error:
+            raise StoreError(f"{path}: {error}") from None
+        finally:
+            if connection.in_transaction:
+                connection.rollback()
+            connection.close()
+
+
+def refuse_network(path: Path) -> None:
+    """Raise StoreError where the database would lie on a network file system: its write-ahead log works on one host only."""
+    from winnowd import disk
+
+    mount = disk.current_mount(str(path.parent))
+    if mount.network:
+        raise StoreError(
+            f"{path}: lies on a network file system ({mount.filesystem}), where SQLite's log is not safe; put it on a local disk"
+        )
+
+
+def existing_path(path: str) -> str:
+    """The absolute path of something that exists, with its links kept. Raises UsageError where there is nothing."""
+    full = os.path.abspath(path)
+    if not os.path.lexists(full):
+        from winnowd.disk import printable
+
+        raise UsageError(f"{printable(path)}: there is no such file or folder")
+    return full
+
+
+def document_row(db: sqlite3.Connection, named: str) -> sqlite3.Row:
+    """The document that a path or the beginning of a digest names. Raises NothingFound where there is none."""
+    if len(named) >= 4 and set(named.lower()) <= DIGEST_CHARS and not os.path.lexists(named):
+        rows = db.execute("SELECT * FROM documents WHERE digest LIKE ? || '%' LIMIT 2", (named.lower(),)).fetchall()
+        if len(rows) > 1:
+            raise UsageError(f"{named}: several documents begin like this; give more of the digest")
+        if rows:
+            found: sqlite3.Row = rows[0]
+            return found
+    file = file_row(db, named)
+    if file is not None and file["document_id"] is not None:
+        return db.execute("SELECT * FROM documents WHERE id = ?", (file["document_id"],)).fetchone()  # type: ignore[no-any-return]
+    if file is not None:
+        raise NothingFound(f"{named}: nothing is stored of its text: it is {file['state']}. {file['message'] or ''}".rstrip())
+    raise NothingFound(f"{named}: neither a known path nor the beginning of a known digest")
+
+
+def file_row(db: sqlite3.Connection, path: str) -> sqlite3.Row | None:
+    """The catalogue's row for a path, None where it knows none."""
+    from winnowd.store import files, roots
+
+    full = os.path.abspath(path)
+    root = roots.containing(db, full)
+    if root is None:
+        return None
+    directory, _, name = roots.relative(root, full).rpartition("/")
+    return files.find(db, root["id"], directory, name)
+
+
+def now() -> str:
+    """The present time as it is stored: UTC, ISO 8601, whole seconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def who() -> str:
+    """The name of the person at the keyboard, also behind sudo."""
+    return os.environ.get("SUDO_USER") or getpass.getuser()
+
+
+def print_json(value: object) -> None:
+    """One JSON document on standard output, indented on a terminal."""
+    click.echo(json.dumps(value, ensure_ascii=False, indent=2 if sys.stdout.isatty() else None))
+
+
+def print_rows(header: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """A table on a terminal; elsewhere tab-separated lines without a header, one record a line, never cut."""
+    from winnowd import render
+
+    render.rows(header, rows, terminal=sys.stdout.isatty())
+
+
+def to_terminal() -> bool:
+    """Whether a person reads standard output directly."""
+    return sys.stdout.isatty()

@@ -1,0 +1,62 @@
+"""`winnow failed`."""
+
+import sys
+
+import click
+
+from winnowd.commands import common
+from winnowd.errors import EXIT_NOTHING_FOUND, NothingFound, UsageError
+
+
+@click.group("failed")
+def command() -> None:
+    """List and retry files that could not be read."""
+
+
+@command.command("list")
+@click.option("--code", help="Only this failure code (encrypted, damaged, timed_out, ...).")
+@common.options
+def list_(config: str | None, db: str | None, as_json: bool, code: str | None) -> None:
+    """List the files that should have been read and could not be, each with the reason."""
+    from winnowd.store import files
+
+    with common.reader(config, db) as connection:
+        rows = connection.execute(
+            "SELECT id, reason, message, attempts FROM files WHERE state = 'failed' AND (? IS NULL OR reason = ?) ORDER BY label", (code, code)
+        ).fetchall()
+        entries = [
+            {"path": files.path_of(connection, r["id"]), "code": r["reason"], "message": r["message"], "attempts": r["attempts"]}
+            for r in rows
+        ]
+    if as_json:
+        common.print_json(entries)
+    else:
+        common.print_rows(("path", "code", "message", "attempts"), [tuple(entry.values()) for entry in entries])
+        if not entries:
+            sys.exit(EXIT_NOTHING_FOUND)
+
+
+@command.command("retry")
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
+@click.option("--code", help="All files with this failure code.")
+@click.option("--all", "everything", is_flag=True, help="All failed files.")
+@common.options
+def retry(config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], code: str | None, everything: bool) -> None:
+    """Let failed files be read again by the next scan."""
+    from winnowd.store import queue, transaction
+
+    if not paths and not code and not everything:
+        raise UsageError("retry what? name paths, --code CODE or --all")
+    with common.writer(config, db) as connection, transaction(connection):
+        ids = [row["id"] for path in paths if (row := common.file_row(connection, path)) is not None and row["state"] == "failed"]
+        if len(ids) < len(paths):
+            raise NothingFound("not every path is that of a failed file; `winnow failed list` shows them")
+        if code or everything:
+            sql = "SELECT id FROM files WHERE state = 'failed' AND (? IS NULL OR reason = ?)"
+            ids += [row["id"] for row in connection.execute(sql, (code, code))]
+        for file_id in ids:
+            queue.retry(connection, file_id)
+    if as_json:
+        common.print_json({"retried": len(ids)})
+    else:
+        click.echo(f"{len(ids)} files wait to be read again; `winnow scan` reads them")

@@ -1,0 +1,159 @@
+"""`winnow process`: the way of one file without a database."""
+
+import os
+import sys
+from typing import Any
+
+import click
+
+from winnowd.commands import common
+from winnowd.errors import EXIT_INCOMPLETE, UsageError
+from winnowd.model import Content, Document, Failure, Finding
+
+
+@click.command("process")
+@click.argument("file", type=click.Path())
+@common.json_option
+@click.pass_obj
+def command(config: str | None, as_json: bool, file: str) -> None:
+    """Read one file without a database: what would be indexed, and what the checks say."""
+    settings = common.load_config(config)
+    path = common.existing_path(file)
+    if not os.path.isfile(path) or os.path.islink(path):
+        raise UsageError(f"{file}: is no regular file")
+    from winnowd import daemon, worker
+
+    report = daemon.process(path, settings)
+    content = None if isinstance(report, worker.Unread) else report.content
+    outcome = report.outcome if isinstance(report, worker.Read) else report.failure  # type: ignore[union-attr]
+    result = describe(path, content, outcome, worker.recipes(settings))
+    if as_json:
+        common.print_json(result)
+    else:
+        _print(result)
+    if result["outcome"] == "failure":
+        sys.exit(EXIT_INCOMPLETE)
+
+
+def describe(path: str, content: Content | None, outcome: Document | Failure, recipes: dict[str, str]) -> dict[str, Any]:
+    """The public JSON form of an outcome."""
+    from winnowd.disk import printable
+
+    format = content.format if content else getattr(outcome, "format", None)
+    shown = {"path": printable(path), "digest": content.digest if content else None, "format": format}
+    if isinstance(outcome, Document):
+        return {**shown, **_document(path, outcome)}
+    from winnowd.errors import state_of_failure
+
+    skipped = state_of_failure(outcome.code, format) == "skipped"
+    return {
+        **shown,
+        "outcome": "skipped" if skipped else "failure",
+        "verdict": None,
+        "reason": outcome.code,
+        "failure": None if skipped else {"code": outcome.code, "message": outcome.message},
+        "message": outcome.message,
+        "recipe": recipes.get(format or ""),
+        "metadata": {},
+        "facts": [],
+        "pages": [],
+        "outline": [],
+        "passages": [],
+        "furniture": [],
+        "findings": [_finding(finding) for finding in _of_path(path, format)],
+        "steps": [],
+    }
+
+
+def _document(path: str, document: Document) -> dict[str, Any]:
+    metadata = document.metadata
+    bad = {page.index for page in document.pages if page.verdict == "review"}
+    texts: dict[int, list[str]] = {}
+    for passage in document.passages:
+        texts.setdefault(passage.page_index or 0, []).append(passage.text)
+    findings = (*document.findings, *_of_path(path, document.format))
+    keys = ("title", "author", "created", "modified", "language", "encoding")
+    return {
+        "outcome": "document",
+        "verdict": document.verdict,
+        "reason": next((finding.code for finding in findings if finding.severity == "review"), None),
+        "failure": None,
+        "recipe": document.recipe,
+        "metadata": {key: getattr(metadata, key) for key in keys},
+        "facts": [{"source": f.source, "key": f.key, "value": f.value, "believed": f.believed} for f in metadata.facts],
+        "pages": [
+            {
+                "index": page.index,
+                "label": page.label,
+                "text": "\n\n".join(texts.get(page.index, ())),
+                "verdict": page.verdict,
+                **_measures(page.measures),
+                "image_cover": page.image_cover,
+                "hidden_share": page.hidden_share,
+                "ink": page.ink,
+            }
+            for page in document.pages
+        ],
+        "outline": [
+            {"level": e.level, "title": e.title, "page_index": e.page_index, "page_label": e.page_label} for e in document.outline
+        ],
+        "passages": [
+            {
+                "id": f"{document.digest[:16]}-{p.ordinal}",
+                "ordinal": p.ordinal,
+                "heading_path": p.heading_path,
+                "page_index": p.page_index,
+                "page_label": p.page_label,
+                "text": p.text,
+                "withheld": (p.page_index or 0) in bad,
+            }
+            for p in document.passages
+        ],
+        "furniture": [{"page_index": b.page, "kind": b.kind, "text": b.text} for b in document.furniture],
+        "findings": [_finding(finding) for finding in findings],
+        "steps": [{"step": step.step, "touched": step.touched} for step in document.steps],
+    }
+
+
+def _measures(measures: object) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    from winnowd.model import Measures
+
+    return asdict(measures if isinstance(measures, Measures) else Measures())
+
+
+def _of_path(path: str, format: str | None) -> tuple[Finding, ...]:
+    from winnowd.formats import BY_NAME, mismatch
+
+    message = mismatch(os.path.basename(path), format) if format in BY_NAME else None
+    return (Finding("wrong_extension", "info", message),) if message else ()
+
+
+def _finding(finding: Finding) -> dict[str, Any]:
+    keys = ("code", "page_index", "severity", "measure", "threshold", "message")
+    return {key: getattr(finding, key) for key in keys}
+
+
+def _print(result: dict[str, Any]) -> None:
+    from winnowd.render import flat, safe
+
+    click.secho(safe(result["path"]), bold=True)
+    click.echo(f"{result['format'] or 'unknown format'}: {result['verdict'] or result['outcome']}" + f" ({result['recipe']})" * bool(result["recipe"]))
+    if result.get("message"):
+        click.echo(f"{result['reason']}: {result['message']}")
+    for key, value in result["metadata"].items():
+        if value:
+            click.echo(f"{key}: {flat(value)}")
+    for finding in result["findings"]:
+        click.echo(f"{finding['severity']}: {finding['code']}: {flat(finding['message'])}")
+    for step in result["steps"]:
+        if step["touched"]:
+            click.echo(f"step: {step['step']} touched {step['touched']}")
+    for block in result["furniture"]:
+        click.secho(f"set aside ({block['kind']}): {flat(block['text'])}", dim=True)
+    for passage in result["passages"]:
+        place = "" if passage["page_index"] is None else f"page {passage['page_label'] or passage['page_index'] + 1}"
+        held = " (waits for review)" if passage["withheld"] else ""
+        click.secho(f"--- {passage['ordinal']} {place} {flat(passage['heading_path'])}{held}", dim=True)
+        click.echo(safe(passage["text"]))

@@ -1,0 +1,107 @@
+"""The edges of pages: the outermost rows, from the outside inwards. It hides how lines without a place are placed."""
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from winnowd.model import FURNITURE, Block, Extraction, Page
+
+EDGE = 0.2  # of the height of a page, at its top and at its bottom
+ROWS = 3  # looked at on each edge
+LINES = 4  # of a block that can belong to those rows
+SAME_ROW = 4.0  # points between lines of one row
+DETACHED = 1.8  # line heights to the next row, from which a row stands apart
+BODY_SIZE = 1.15  # of the size of the body, from which a row is large: the title of a slide repeats now and then
+HEIGHT = 1000.0  # of a page whose size nobody knows
+
+CELLS = re.compile(r"\n|\t|\s{2,}")
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLine:
+    """A line at the edge of a page: which line of which block, and where."""
+
+    block: int
+    line: int
+    text: str
+    y: float
+    height: float
+    size: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Lines of one height; `depth` counts rows from the edge."""
+
+    page: int
+    top: bool
+    depth: int
+    lines: tuple[EdgeLine, ...]
+    detached: bool
+    large: bool
+
+    @property
+    def y(self) -> float:
+        """The height at which it stands, in points."""
+        return self.lines[0].y
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """What stands apart in it, from left to right."""
+        return tuple(cell for line in self.lines for cell in CELLS.split(line.text) if cell.strip())
+
+
+def edges_of(extraction: Extraction) -> Iterator[list[Row]]:
+    """The outermost rows of each page: those of its top from above, then those of its bottom from below."""
+    of_page: dict[int, list[int]] = defaultdict(list)
+    for number, block in enumerate(extraction.blocks):
+        if block.page is not None and block.kind not in FURNITURE and block.text.strip():
+            of_page[block.page].append(number)
+    for page in extraction.pages:
+        numbers = of_page[page.index]
+        sizes = Counter[float]()
+        for number in numbers:
+            sizes[extraction.blocks[number].size or 0.0] += len(extraction.blocks[number].text)
+        body = sizes.most_common(1)[0][0] if sizes else 0.0
+        lines = sorted(_lines(extraction.blocks, numbers, page), key=lambda line: line.y)
+        yield _rows(lines, page, body, top=True)
+        yield _rows(lines[::-1], page, body, top=False)
+
+
+def _lines(blocks: tuple[Block, ...], numbers: list[int], page: Page) -> Iterator[EdgeLine]:
+    """The lines that may belong to the edges. Those of a block share its place evenly; without places their order stands in."""
+    total = sum(blocks[number].text.count("\n") + 1 for number in numbers)
+    before = 0
+    for number in numbers:
+        block = blocks[number]
+        texts = block.text.split("\n")
+        if block.box is not None and page.height > 0:
+            start, height = block.box[1], (block.box[3] - block.box[1]) / len(texts)
+        else:
+            start, height = before * HEIGHT / total, HEIGHT / total
+        near = range(len(texts)) if len(texts) <= 2 * LINES else [*range(LINES), *range(len(texts) - LINES, len(texts))]
+        for line in near:
+            if texts[line].strip():
+                yield EdgeLine(number, line, texts[line], start + line * height, height, block.size or 0.0)
+        before += len(texts)
+
+
+def _rows(lines: list[EdgeLine], page: Page, body: float, *, top: bool) -> list[Row]:
+    height = page.height if page.height > 0 else HEIGHT
+    groups: list[list[EdgeLine]] = []
+    for line in lines:
+        inside = line.y < EDGE * height if top else line.y + line.height > (1 - EDGE) * height
+        if groups and abs(line.y - groups[-1][0].y) < SAME_ROW:
+            groups[-1].append(line)
+        elif len(groups) > ROWS or not inside:
+            groups.append([line])  # only to see how far away it is
+            break
+        else:
+            groups.append([line])
+    rows = []
+    for depth, group in enumerate(groups[:ROWS]):
+        far = depth + 1 >= len(groups) or abs(groups[depth + 1][0].y - group[0].y) > DETACHED * group[0].height
+        large = body > 0 and max(line.size for line in group) > BODY_SIZE * body
+        rows.append(Row(page.index, top, depth, tuple(sorted(group, key=lambda line: (line.block, line.line))), far, large))
+    return rows

@@ -1,0 +1,243 @@
+"""Reading order of the lines of a page: that of the source, unless it jumps about and columns explain the page better.
+
+Most programs write a page in the order in which it is read, and geometry alone is wrong more often than they are. So the order of the
+source is left only where it is suspicious, and then only for one with fewer jumps. The cut into columns and bands follows Nagy and Seth
+(1984), with gutters found by how many lines cover each point of the width.
+"""
+
+from bisect import bisect_right
+from dataclasses import dataclass
+from statistics import median
+
+from winnowd.model import Box, Line, Page
+
+LINES = 3000
+"""Pages with more lines are maps or plots and keep the order of the source."""
+GUTTER = 7.0
+"""Points; a narrower white is a gap between words."""
+_COVERED = 0.3
+"""A gutter may be crossed by headings: up to this share of the usual number of lines over a point of the width."""
+_COLUMN_LINES = 3
+_COLUMN_FILL = 0.45
+"""The median line of a column of prose fills at least this share of it; cells of a table do not."""
+_BAND_GAP = 1.2
+"""In line heights: a white band this high may part two regions with columns of their own."""
+_UP, _ASIDE = 3, 1
+"""What a jump back up and a jump aside cost."""
+_SIDE_BY_SIDE = 4
+"""So often two pieces of prose have to follow each other on one baseline to be columns drawn row by row."""
+_DEPTH = 24
+_RTL_SHARE = 0.2
+"""With more letters of scripts that run from right to left, columns do too, and the order of the source is kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Lines that follow each other down one column in the source."""
+
+    box: Box
+    lines: int
+    letters: int
+
+
+def in_reading_order(lines: list[Line], page: Page) -> list[Line]:
+    """The lines in the order in which a person reads them."""
+    if not 3 <= len(lines) <= LINES or page.width <= 0 or not suspicious(lines) or _right_to_left(lines):
+        return lines
+    other = _cut(lines, 0)
+    return other if cost(other) < cost(lines) else lines
+
+
+def suspicious(lines: list[Line]) -> bool:
+    """Whether the order of the source goes back up in place, leaves a column for one on its left, or runs across columns."""
+    across = sum(_beside(one, two) and _is_prose(one) and _is_prose(two) for one, two in zip(lines, lines[1:], strict=False))
+    if across >= _SIDE_BY_SIDE:
+        return True
+    runs = _runs(lines)
+    return any(_goes_back(runs, place) for place in range(1, len(runs)))
+
+
+def cost(lines: list[Line]) -> int:
+    """What the jumps of an order cost: moving down a column or along a row is free.
+
+    >>> left, right = Line("a", (0, 0, 9, 9)), Line("b", (50, 0, 59, 9))
+    >>> below = Line("c", (0, 10, 9, 19))
+    >>> cost([left, below]), cost([below, right])
+    (0, 3)
+    """
+    return sum(_jump(one, two) for one, two in zip(lines, lines[1:], strict=False))
+
+
+def _jump(one: Line, two: Line) -> int:
+    if _beside(one, two):
+        return _ASIDE if _is_prose(one) and _is_prose(two) and two.box[0] - one.box[2] > GUTTER else 0
+    if two.box[1] < one.box[1] - 0.5 * (two.box[3] - two.box[1]):
+        return _UP
+    if two.box[2] <= one.box[0]:  # down, but back to the left: from the end of one column into another
+        return _UP
+    return 0 if two.box[0] < one.box[2] else _ASIDE
+
+
+def _beside(one: Line, two: Line) -> bool:
+    """Whether the second line stands to the right of the first, on the same baseline."""
+    overlap = min(one.box[3], two.box[3]) - max(one.box[1], two.box[1])
+    return overlap > 0.5 * min(one.box[3] - one.box[1], two.box[3] - two.box[1]) and two.box[0] >= one.box[2] - 1
+
+
+def _is_prose(line: Line) -> bool:
+    return line.text.count(" ") >= 3 or len(line.text) >= 25 and " " not in line.text
+
+
+def _right_to_left(lines: list[Line]) -> bool:
+    text = "".join(line.text for line in lines)
+    if text.isascii():
+        return False
+    rtl = sum("\u0590" <= character <= "\u08ff" or "\ufb1d" <= character <= "\ufefc" for character in text)
+    return rtl > _RTL_SHARE * len(text)
+
+
+def _runs(lines: list[Line]) -> list[_Run]:
+    runs: list[_Run] = []
+    start = 0
+    for place in range(1, len(lines) + 1):
+        if place == len(lines) or _jump(lines[place - 1], lines[place]):
+            part = lines[start:place]
+            runs.append(_Run(_bound(part), len(part), sum(map(str.isalpha, "".join(line.text for line in part)))))
+            start = place
+    return runs
+
+
+def _bound(lines: list[Line]) -> Box:
+    return (
+        min(line.box[0] for line in lines),
+        min(line.box[1] for line in lines),
+        max(line.box[2] for line in lines),
+        max(line.box[3] for line in lines),
+    )
+
+
+def _goes_back(runs: list[_Run], place: int) -> bool:
+    """Whether a run stands above the one before it, or to its left where no earlier run did (so that column was to come first)."""
+    one, two = runs[place - 1], runs[place]
+    if two.box[3] <= one.box[1] + 2 and two.box[0] < one.box[2] and two.letters >= 25:
+        return True
+    columns = min(one.lines, two.lines) >= _COLUMN_LINES and min(one.letters, two.letters) >= 100
+    if not columns or two.box[2] > one.box[0] + 2 or two.box[3] <= one.box[1]:
+        return False
+    beside = (run for run in runs[: place - 1] if run.box[0] < one.box[0] and run.box[1] < one.box[3] and run.box[3] > one.box[1])
+    return two.box[1] < one.box[3] or not any(beside)
+
+
+def _cut(lines: list[Line], depth: int) -> list[Line]:
+    """The lines by columns where there is a gutter, else by the highest white band, else by rows."""
+    if len(lines) < 2 * _COLUMN_LINES or depth > _DEPTH:
+        return _leaf(lines)
+    gutter = _gutter(lines)
+    if gutter is not None:
+        return _by_columns(lines, gutter, depth)
+    parts = _bands(lines)
+    if len(parts) == 1:
+        return _leaf(lines)
+    return [line for part in parts for line in _cut(part, depth + 1)]
+
+
+def _leaf(lines: list[Line]) -> list[Line]:
+    """No columns: the order of the source, unless rows from top to bottom have fewer jumps."""
+    rows = _by_rows(lines)
+    return rows if cost(rows) < cost(lines) else lines
+
+
+def _by_rows(lines: list[Line]) -> list[Line]:
+    rows: list[list[Line]] = []
+    for line in sorted(lines, key=lambda each: each.box[1] + each.box[3]):
+        middle = (line.box[1] + line.box[3]) / 2
+        if rows and middle < rows[-1][0].box[3] - 0.25 * line.size:
+            rows[-1].append(line)
+        else:
+            rows.append([line])
+    return [line for row in rows for line in sorted(row, key=lambda each: each.box[0])]
+
+
+def _by_columns(lines: list[Line], gutter: float, depth: int) -> list[Line]:
+    """Band for band between the lines that cross the gutter: left column, right column."""
+    edges = sorted((line.box[1] + line.box[3]) / 2 for line in lines if _crosses(line, gutter))
+    bands: dict[int, tuple[list[Line], list[Line], list[Line]]] = {}
+    for line in lines:
+        middle = (line.box[1] + line.box[3]) / 2
+        crossing = _crosses(line, gutter)
+        number = bisect_right(edges, middle)  # a crossing line opens the band below it
+        bands.setdefault(number, ([], [], []))[0 if crossing else 1 if line.box[2] <= gutter else 2].append(line)
+    result: list[Line] = []
+    for number in sorted(bands):
+        over, left, right = bands[number]
+        result += over + _cut(left, depth + 1) + _cut(right, depth + 1)
+    return result
+
+
+def _crosses(line: Line, gutter: float) -> bool:
+    return line.box[0] < gutter < line.box[2]
+
+
+def _gutter(lines: list[Line]) -> float | None:
+    """The middle of the widest white between two columns of prose, or None."""
+    left, _, right, _ = _bound(lines)
+    width = int(right - left) + 1
+    if width < 4 * GUTTER or width > 20_000:
+        return None
+    steps = [0] * (width + 2)
+    for line in lines:
+        steps[max(0, int(line.box[0] - left))] += 1
+        steps[max(0, int(line.box[2] - left)) + 1] -= 1
+    cover: list[int] = []
+    for step in steps[:width]:
+        cover.append((cover[-1] if cover else 0) + step)
+    limit = _COVERED * sorted(cover)[3 * width // 4]
+    whites = sorted(_stretches([count <= limit for count in cover]), key=lambda white: white[0] - white[1])
+    for start, end in whites:
+        middle = left + (start + end) / 2
+        if end - start >= GUTTER and _columns_beside(lines, middle):
+            return middle
+    return None
+
+
+def _stretches(white: list[bool]) -> list[tuple[int, int]]:
+    """Start and end of every run of True that does not touch an edge."""
+    found, start = [], None
+    for place, each in enumerate(white):
+        if each and start is None:
+            start = place
+        elif not each and start is not None:
+            if start > 0:
+                found.append((start, place))
+            start = None
+    return found
+
+
+def _columns_beside(lines: list[Line], gutter: float) -> bool:
+    left = [line for line in lines if line.box[2] <= gutter]
+    right = [line for line in lines if line.box[0] >= gutter]
+    return _holds_text(left) and _holds_text(right)
+
+
+def _holds_text(lines: list[Line]) -> bool:
+    if len(lines) < _COLUMN_LINES:
+        return False
+    x0, _, x1, _ = _bound(lines)
+    if median(line.box[2] - line.box[0] for line in lines) < _COLUMN_FILL * (x1 - x0):
+        return False
+    return median(line.text.count(" ") for line in lines) >= 2 or median(len(line.text) for line in lines) >= 20
+
+
+def _bands(lines: list[Line]) -> list[list[Line]]:
+    """The lines above and below the highest white band, or all of them where there is none worth the name."""
+    ordered = sorted(lines, key=lambda line: line.box[1])
+    height = median(line.box[3] - line.box[1] for line in lines)
+    bottom, best, gap = ordered[0].box[3], 0, _BAND_GAP * height
+    for place, line in enumerate(ordered):
+        if line.box[1] - bottom > gap:
+            best, gap = place, line.box[1] - bottom
+        bottom = max(bottom, line.box[3])
+    if not best:
+        return [lines]
+    edge = ordered[best].box[1]
+    return [[line for line in lines if line.box[1] < edge], [line for line in lines if line.box[1] >= edge]]

@@ -1,0 +1,89 @@
+"""Tables out of rows of cells: only where the alignment of several rows says so clearly."""
+
+import re
+from statistics import median
+
+from winnowd.model import Line
+
+Row = tuple[Line, ...]
+
+ROWS = 3
+"""Fewer rows may stand one below the other by chance."""
+CELL_CHARS = 40
+"""The median cell of a table is shorter; two columns of prose are not."""
+_ALIGNED = 0.7
+"""Share of the rows of which most cells have to stand under those above."""
+_MARKER = re.compile(r"(?:[•◦▪■●○‣·–—*-]|\(?\w{1,4}[.)\]]|\[\w+\]|\d{1,4})")
+"""A first cell like this is the mark of a list, a reference or a numbered line."""
+_LEADERS = re.compile(r"(?:\.\s?){4,}")
+
+
+def table_at(rows: list[Row], place: int) -> tuple[int, str]:
+    """How many rows from `place` on form a table, and the table as Markdown; 0 and nothing where there is none."""
+    end = place
+    while end < len(rows) and len(rows[end]) > 1 and (end == place or _follows(rows[end - 1], rows[end])):
+        end += 1
+    found = rows[place:end]
+    if len(found) < ROWS or not _tabular(found):
+        return 0, ""
+    return len(found), markdown(found)
+
+
+def _follows(above: Row, below: Row) -> bool:
+    step = below[0].box[1] - above[0].box[1]
+    return 0 < step < 4 * max(below[0].size, above[0].size) and max(map(len, (above, below))) <= 40
+
+
+def _tabular(rows: list[Row]) -> bool:
+    cells = [cell for row in rows for cell in row]
+    if median(len(cell.text) for cell in cells) > CELL_CHARS or any(_LEADERS.search(cell.text) for cell in cells):
+        return False
+    if median(len(row) for row in rows) <= 2 and sum(bool(_MARKER.fullmatch(row[0].text.strip())) for row in rows) * 2 > len(rows):
+        return False
+    aligned = sum(_aligned(above, below) for above, below in zip(rows, rows[1:], strict=False))
+    return aligned >= _ALIGNED * (len(rows) - 1)
+
+
+def _aligned(above: Row, below: Row) -> bool:
+    """Whether most cells of the shorter row share a left edge, right edge or middle with a cell of the other."""
+    shorter, longer = sorted((above, below), key=len)
+    matches = sum(any(_same_column(cell, other) for other in longer) for cell in shorter)
+    return matches >= 2 and matches * 3 >= 2 * len(shorter)
+
+
+def _same_column(one: Line, other: Line) -> bool:
+    slack = 0.4 * max(one.size, other.size)
+    (a0, _, a1, _), (b0, _, b1, _) = one.box, other.box
+    return abs(a0 - b0) < slack or abs(a1 - b1) < slack or abs(a0 + a1 - b0 - b1) < 2 * slack
+
+
+def markdown(rows: list[Row]) -> str:
+    """Rows as a Markdown table. Cells are put into columns by where they lie; an empty cell stays empty."""
+    columns = _columns(rows)
+    table = []
+    for row in rows:
+        cells = [""] * len(columns)
+        for cell in row:
+            middle = (cell.box[0] + cell.box[2]) / 2
+            place = min(range(len(columns)), key=lambda number: _distance(columns[number], cell.box[0], middle))
+            text = " ".join(cell.text.split()).replace("|", "\\|")
+            cells[place] = f"{cells[place]} {text}".strip()
+        table.append("| " + " | ".join(cells) + " |")
+    return "\n".join([table[0], "|" + " --- |" * len(columns), *table[1:]])
+
+
+def _columns(rows: list[Row]) -> list[tuple[float, float]]:
+    """The stretches of the page in which cells lie, from left to right; cells that overlap share one."""
+    stretches: list[list[float]] = []
+    for left, right in sorted((cell.box[0], cell.box[2]) for row in rows for cell in row if len(row) > 1):
+        if stretches and left < stretches[-1][1] - 1:
+            stretches[-1][1] = max(stretches[-1][1], right)
+        else:
+            stretches.append([left, right])
+    return [(left, right) for left, right in stretches]
+
+
+def _distance(column: tuple[float, float], left: float, middle: float) -> float:
+    if column[0] - 1 <= left <= column[1]:
+        return 0.0
+    return abs((column[0] + column[1]) / 2 - middle)

@@ -1,0 +1,137 @@
+"""The catalogue: one SQLite file. Its functions take a connection first; this one opens it, for the one writer or for readers."""
+
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.parse import quote
+
+from winnowd.errors import StoreError
+
+SCHEMA_VERSION = 1
+PAGE_SIZE = 8192  # a tenth faster than 4096 on passages, and smaller
+CACHE_KIB = 32_768
+WAL_LIMIT = 64 * 1024 * 1024
+BUSY_SECONDS = 10
+
+
+class Busy(StoreError):
+    """Another process is the one writer."""
+
+
+@contextmanager
+def lock(path: Path) -> Iterator[None]:
+    """Be the one writer of the database at `path`. Raises Busy where another process is."""
+    name = path.with_name(path.name + ".lock")
+    try:
+        held = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be locked: {error.strerror}; the folder must exist and be writable") from None
+    try:
+        fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(held)
+        raise Busy(f"{path}: another winnow is working on this database; wait until it is done") from None
+    try:
+        yield
+    finally:
+        os.close(held)
+
+
+def open_writer(path: Path) -> sqlite3.Connection:
+    """The writer's connection to the database at `path`, made or migrated to the present schema.
+
+    Raises StoreError where the file is no database, belongs to a newer Winnow, or its folder cannot be written.
+    """
+    try:
+        db = _connect(":memory:" if str(path) == ":memory:" else f"file:{_quoted(path)}?mode=rwc")
+        _refuse_newer(db, path)
+        _tune(db)
+        if _version(db) < SCHEMA_VERSION:
+            _migrate(db)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: cannot be used as a database: {error}") from None
+    return db
+
+
+def open_reader(path: Path) -> sqlite3.Connection:
+    """A connection that cannot write. Raises StoreError where there is no database, or it belongs to another version."""
+    if not path.exists():
+        raise StoreError(f"{path}: there is no database; `winnow scan FOLDER` makes one (--db FILE names another)")
+    try:
+        db = _connect(f"file:{_quoted(path)}?mode=ro")
+        _refuse_newer(db, path)
+        db.execute("PRAGMA query_only = ON")
+        if _version(db) < SCHEMA_VERSION:
+            raise StoreError(f"{path}: belongs to an older Winnow or is not its database; `winnow scan` brings it up to date")
+    except sqlite3.Error as error:
+        hint = " (a reader must be allowed to write to its folder)" if "readonly" in str(error) else ""
+        raise StoreError(f"{path}: cannot be read: {error}{hint}") from None
+    return db
+
+
+@contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing; inside another transaction, a part of it.
+
+    BEGIN IMMEDIATE, because a read that becomes a write fails at once where another writer committed meanwhile.
+    """
+    begin, commit, undo = ("SAVEPOINT part", "RELEASE part", "ROLLBACK TO part; RELEASE part")
+    if not db.in_transaction:
+        begin, commit, undo = ("BEGIN IMMEDIATE", "COMMIT", "ROLLBACK")
+    db.execute(begin)
+    try:
+        yield
+    except BaseException:
+        if db.in_transaction:  # a full disk has rolled it back already
+            for statement in undo.split("; "):
+                db.execute(statement)
+        raise
+    db.execute(commit)
+
+
+def _connect(uri: str) -> sqlite3.Connection:
+    db = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+    db.row_factory = sqlite3.Row
+    db.execute("PRAGMA foreign_keys = ON")
+    return db
+
+
+def _quoted(path: Path) -> str:
+    return quote(os.fsencode(path.absolute()))
+
+
+def _version(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def _refuse_newer(db: sqlite3.Connection, path: Path) -> None:
+    found = _version(db)
+    if found > SCHEMA_VERSION:
+        raise StoreError(
+            f"{path}: was made by a newer Winnow (schema {found}, this one knows {SCHEMA_VERSION}); update Winnow or use another file"
+        )
+
+
+def _tune(db: sqlite3.Connection) -> None:
+    db.execute(f"PRAGMA page_size = {PAGE_SIZE}")
+    db.execute("PRAGMA journal_mode = WAL")
+    db.execute("PRAGMA synchronous = NORMAL")  # a lost commit is found again by the next walk; decisions use FULL
+    db.execute("PRAGMA temp_store = MEMORY")
+    db.execute(f"PRAGMA cache_size = -{CACHE_KIB}")
+    db.execute(f"PRAGMA journal_size_limit = {WAL_LIMIT}")
+
+
+def _migrate(db: sqlite3.Connection) -> None:
+    from sqlite_utils import Database
+
+    from winnowd.store.schema import migrations
+
+    if db.execute("SELECT count(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchone()[0] and _version(db) == 0:
+        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'").fetchone():
+            raise StoreError("this is a database of another program; name another file")
+    with transaction(db):
+        migrations.apply(Database(db))
+        db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -1,0 +1,177 @@
+"""The paths: what a walk adds, marks as changed, holds or removes, and how a path is found again. The caller holds the transaction."""
+
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+from winnowd.cjk import spaced
+from winnowd.disk import join, label, loaded, printable, stored
+from winnowd.errors import state_of_failure
+from winnowd.model import Change, Stamp
+from winnowd.reconcile import Known
+from winnowd.store import documents, index, review
+
+NOWHERE = Stamp(0, 0)
+KNOWN = "name, size, mtime_ns, ctime_ns, inode, id, racy, state, reason"
+
+
+def in_directory(db: sqlite3.Connection, root_id: int, directory: str) -> dict[str, Known]:
+    """What the catalogue holds of one folder, by name."""
+    cursor = db.cursor()
+    cursor.row_factory = None
+    rows = cursor.execute(f"SELECT {KNOWN} FROM files WHERE root_id = ? AND directory = ?", (root_id, stored(directory)))
+    return {name if isinstance(name, str) else loaded(name): Known(*known) for name, *known in rows}
+
+
+def apply(db: sqlite3.Connection, root_id: int, directory: str, changes: Iterable[Change]) -> None:
+    """Write the changes of one folder into the catalogue. Files that are to be read become pending."""
+    for change in changes:
+        if change.kind == "appeared":
+            _add(db, root_id, directory, change)
+        elif change.kind == "returned":
+            _return(db, change)
+        elif change.skip is not None:
+            _skip(db, change)
+        else:
+            _mark_changed(db, change)
+
+
+def distrust(db: sqlite3.Connection, root_id: int, part: str) -> None:
+    """Let the next walk hash the files of a root, or of the part of it, although their stamps did not change."""
+    for directory in directories(db, root_id):
+        if not part or directory == part or directory.startswith(part + "/"):
+            key = (root_id, stored(directory))
+            db.execute("UPDATE files SET racy = 1 WHERE root_id = ? AND directory = ? AND digest IS NOT NULL", key)
+
+
+def directories(db: sqlite3.Connection, root_id: int) -> Iterator[str]:
+    """The folders of a root that the catalogue knows, in order. Skips from folder to folder, whatever their number of files."""
+    row = db.execute("SELECT min(directory) AS directory FROM files WHERE root_id = ?", (root_id,)).fetchone()
+    while row is not None and row["directory"] is not None:
+        yield loaded(row["directory"])
+        row = db.execute(
+            "SELECT directory FROM files WHERE root_id = ? AND directory > ? ORDER BY directory LIMIT 1",
+            (root_id, row["directory"]),
+        ).fetchone()
+
+
+def some(db: sqlite3.Connection, root_id: int, limit: int) -> list[str]:
+    """Up to `limit` known paths of a root, relative to it, spread over its files."""
+    rows = db.execute(
+        "SELECT directory, name FROM files WHERE root_id = ? AND state <> 'gone' ORDER BY id DESC LIMIT ?", (root_id, limit)
+    )
+    return [join("", loaded(row["directory"]), loaded(row["name"])).lstrip("/") for row in rows]
+
+
+def count(db: sqlite3.Connection, root_id: int) -> int:
+    """How many files of the root the catalogue holds, those that are gone left out."""
+    row = db.execute("SELECT count(*) FROM files WHERE root_id = ? AND state <> 'gone'", (root_id,)).fetchone()
+    return int(row[0])
+
+
+def count_below(db: sqlite3.Connection, root_id: int, directory: str) -> int:
+    """How many files the catalogue holds in a folder and below it, those that are gone left out."""
+    return sum(
+        int(
+            db.execute(
+                "SELECT count(*) FROM files WHERE root_id = ? AND directory = ? AND state <> 'gone'", (root_id, stored(d))
+            ).fetchone()[0]
+        )
+        for d in directories(db, root_id)
+        if d == directory or not directory or d.startswith(directory + "/")
+    )
+
+
+def find(db: sqlite3.Connection, root_id: int, directory: str, name: str) -> sqlite3.Row | None:
+    """The row of one path."""
+    row: sqlite3.Row | None = db.execute(
+        "SELECT * FROM files WHERE root_id = ? AND directory = ? AND name = ?", (root_id, stored(directory), stored(name))
+    ).fetchone()
+    return row
+
+
+def path_of(db: sqlite3.Connection, file_id: int) -> str:
+    """The full path of a file, printable on one line."""
+    row = db.execute(
+        "SELECT roots.path AS root, directory, name FROM files JOIN roots ON roots.id = root_id WHERE files.id = ?", (file_id,)
+    ).fetchone()
+    return printable(join(loaded(row["root"]), loaded(row["directory"]), loaded(row["name"])))
+
+
+def hold(db: sqlite3.Connection, file_ids: Iterable[int]) -> int:
+    """Mark files as gone: held until a person releases them. They stay searchable. How many were not held before."""
+    message = "A walk did not find it. So many files vanished at once that they are kept until `winnow roots release`."
+    sql = "UPDATE files SET state = 'gone', reason = 'vanished', message = ? WHERE id = ? AND state <> 'gone'"
+    return sum(db.execute(sql, (message, file_id)).rowcount for file_id in file_ids)
+
+
+def remove(db: sqlite3.Connection, file_ids: Iterable[int]) -> int:
+    """Take files out of the catalogue, and each document that no path leads to any more. How many."""
+    removed = 0
+    for file_id in file_ids:
+        row = db.execute("SELECT document_id FROM files WHERE id = ?", (file_id,)).fetchone()
+        if row is None:
+            continue
+        db.execute("DELETE FROM claims WHERE file_id = ?", (file_id,))
+        db.execute("DELETE FROM findings WHERE file_id = ?", (file_id,))
+        index.drop_file(db, file_id)
+        db.execute("DELETE FROM files WHERE id = ?", (file_id,))
+        documents.forget_unlinked(db, row["document_id"])
+        removed += 1
+    return removed
+
+
+def _add(db: sqlite3.Connection, root_id: int, directory: str, change: Change) -> None:
+    shown = label(join("", directory, change.name).lstrip("/"))
+    seen = change.stamp or NOWHERE
+    state = "skipped" if change.skip else "pending"
+    reason, message = change.skip or (None, None)
+    cursor = db.execute(
+        "INSERT INTO files (root_id, directory, name, label, cjk, size, mtime_ns, ctime_ns, inode, state, reason, message) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        (root_id, stored(directory), stored(change.name), shown, spaced(shown), *seen, state, reason, message),
+    )
+    assert cursor.lastrowid is not None
+    index.put_file(db, cursor.lastrowid)
+
+
+def _mark_changed(db: sqlite3.Connection, change: Change) -> None:
+    assert change.stamp is not None
+    db.execute(
+        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, state = 'pending', reason = NULL, message = NULL, "
+        "attempts = 0, waits = 0, next_attempt = NULL WHERE id = ?",
+        (*change.stamp, change.file_id),
+    )
+
+
+def _skip(db: sqlite3.Connection, change: Change) -> None:
+    """A file that is not meant to be read any more: what it led to before is forgotten."""
+    assert change.skip is not None
+    assert change.file_id is not None
+    row = db.execute("SELECT document_id FROM files WHERE id = ?", (change.file_id,)).fetchone()
+    db.execute(
+        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, digest = NULL, format = NULL, document_id = NULL, racy = 0, "
+        "state = 'skipped', reason = ?, message = ?, attempts = 0, waits = 0, next_attempt = NULL WHERE id = ?",
+        (*(change.stamp or NOWHERE), *change.skip, change.file_id),
+    )
+    db.execute("DELETE FROM findings WHERE file_id = ?", (change.file_id,))
+    documents.forget_unlinked(db, row["document_id"])
+
+
+def _return(db: sqlite3.Connection, change: Change) -> None:
+    """A file that was gone is back with its stamp: it is what it was before, and nothing is read again."""
+    row = db.execute("SELECT document_id, digest, format FROM files WHERE id = ?", (change.file_id,)).fetchone()
+    if row["document_id"] is not None:
+        db.execute("UPDATE files SET state = 'indexed', reason = NULL, message = NULL WHERE id = ?", (change.file_id,))
+        review.apply(db, row["document_id"])
+        return
+    failure = db.execute(
+        "SELECT code, message FROM failures WHERE digest = ? AND format = ?", (row["digest"], row["format"])
+    ).fetchone()
+    if failure is None:
+        db.execute("UPDATE files SET state = 'pending', reason = NULL, message = NULL WHERE id = ?", (change.file_id,))
+        return
+    state = state_of_failure(failure["code"], row["format"])
+    db.execute(
+        "UPDATE files SET state = ?, reason = ?, message = ? WHERE id = ?",
+        (state, failure["code"], failure["message"], change.file_id),
+    )

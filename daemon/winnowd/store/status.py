@@ -1,0 +1,35 @@
+"""The account: how many files are in each state, and whether that is what the walks saw."""
+
+import sqlite3
+from typing import get_args
+
+from winnowd.model import State
+
+STATES = get_args(State)
+
+
+def by_state(db: sqlite3.Connection, root_id: int | None = None) -> dict[str, int]:
+    """The number of files in each state, of one root or of all. Every state is named, also where there are none."""
+    rows = db.execute("SELECT state, count(*) FROM files WHERE ? IS NULL OR root_id = ? GROUP BY state", (root_id, root_id))
+    return dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in rows}
+
+
+def by_reason(db: sqlite3.Connection) -> list[sqlite3.Row]:
+    """How many files are failed, skipped, pending or in review for which reason."""
+    return db.execute(
+        "SELECT state, reason, count(*) AS files FROM files WHERE reason IS NOT NULL GROUP BY state, reason ORDER BY state, files DESC"
+    ).fetchall()
+
+
+def next_attempt(db: sqlite3.Connection) -> str | None:
+    """When the first of the waiting files may be tried again."""
+    row = db.execute("SELECT min(next_attempt) FROM files WHERE state = 'pending'").fetchone()
+    return str(row[0]) if row[0] else None
+
+
+def stale(db: sqlite3.Connection, recipes: dict[str, str]) -> int:
+    """How many documents were made by another recipe than the present one of their format."""
+    return sum(
+        int(db.execute("SELECT count(*) FROM documents WHERE format = ? AND recipe <> ?", pair).fetchone()[0])
+        for pair in recipes.items()
+    )

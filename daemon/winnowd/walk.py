@@ -1,0 +1,285 @@
+"""Walks a root and brings the catalogue in line with it: additions and changes at once, removals only when it is safe.
+
+One road in: every scan leads here. A walk goes folder by folder, so its memory is bounded by the largest folder. What it did not
+find is written down and removed by `finish`, after the new files were hashed, since a path whose content turned up elsewhere has moved.
+"""
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TypeVar
+
+from pathspec import GitIgnoreSpec
+
+from winnowd import disk, reconcile
+from winnowd.config import Config
+from winnowd.model import Change, Skip
+from winnowd.store import files, roots, transaction
+
+PROOF_SAMPLE = 2000
+_V = TypeVar("_V")
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Which names are left out, by patterns in .gitignore syntax."""
+
+    patterns: tuple[str, ...]
+    spec: GitIgnoreSpec
+
+    def rule_for(self, relative: str, *, folder: bool) -> str | None:
+        """The pattern that leaves a path (relative to its root) out, None where none does."""
+        result = self.spec.check_file(relative + "/" if folder else relative)
+        return self.patterns[result.index] if result.include and result.index is not None else None
+
+    @property
+    def digest(self) -> str:
+        """Tells whether the rules changed since the last walk."""
+        return hashlib.sha256("\n".join(self.patterns).encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """What a walk of a root, or of a part of it, saw."""
+
+    root_id: int
+    part: str  # relative to the root, '' for all of it
+    online: bool
+    message: str | None = None
+    listed: int = 0
+    before: int = 0  # files that the catalogue held of this part
+    changes: int = 0
+    unlisted: tuple[str, ...] = ()  # folders that could not be listed: absence below them means nothing
+    identity: str | None = None
+    rules: str | None = None
+
+
+def rules(config: Config, path: str) -> Rules:
+    """The rules that hold for the root at `path`."""
+    own = next((root.exclude for root in config.roots if str(root.path) == path), ())
+    patterns = (*config.walk.exclude, *own)
+    return Rules(patterns, GitIgnoreSpec.from_lines(patterns))
+
+
+def walk(db: sqlite3.Connection, root: sqlite3.Row, part: str, config: Config, told: Callable[[int], None]) -> Walk:
+    """List a root, or the `part` of it, and write what appeared or changed into the catalogue.
+
+    `told` hears of the number of files after each folder. Nothing is removed yet: see `finish`. A root that cannot be
+    proven is set offline, and no file of it changes state.
+    """
+    path = disk.loaded(root["path"])
+    trouble = unproven(db, root)
+    if trouble is not None:
+        with transaction(db):
+            roots.set_offline(db, root["id"], trouble)
+        return Walk(root["id"], part, online=False, message=trouble)
+    identity = disk.identity(path)
+    _begin(db)
+    seen = _Tally(before=files.count_below(db, root["id"], part) if part else 0)
+    applied = rules(config, path)
+    if root["state"] == "offline":
+        with transaction(db):
+            roots.set_online(db, root["id"])
+    for found in _folders(path, part, applied, seen, _is_network(root)):
+        _reconcile(db, root, found, applied, seen)
+        told(seen.listed)
+    return _end(db, root, part, (seen, identity, applied.digest))
+
+
+def look_at(db: sqlite3.Connection, root: sqlite3.Row, relative: str, config: Config) -> Walk:
+    """Look at one file of a root instead of walking: what `walk` would find of it alone."""
+    path = disk.loaded(root["path"])
+    directory, _, name = relative.rpartition("/")
+    _begin(db)
+    shown = disk.listing(disk.join(path, directory), _is_network(root))
+    listing = disk.Listing(_only(name, shown.files), (), _only(name, shown.others))
+    known = _only(name, files.in_directory(db, root["id"], directory))
+    _write(db, root["id"], directory, _changes(directory, listing, known, (rules(config, path), False)))
+    _note_missing(db, known, listing)
+    listed = len(listing.files) + len(listing.others)
+    return Walk(root["id"], relative, True, listed=listed, before=len(known))
+
+
+def unproven(db: sqlite3.Connection, root: sqlite3.Row) -> str | None:
+    """Why a root is not what the catalogue knows, None where it is proven.
+
+    A root is proven by its own identity (mount source and inode), by one known path that is there, or by an empty catalogue.
+    """
+    path = disk.loaded(root["path"])
+    shown = disk.printable(path)
+    try:
+        with os.scandir(path):
+            same = disk.identity(path) == root["identity"]
+    except OSError as error:
+        return f"{shown}: offline: {error.strerror}. Its documents stay searchable; nothing is removed."
+    known = files.some(db, root["id"], PROOF_SAMPLE)
+    if same or not known or any(_is_there(disk.join(path, relative)) for relative in known):
+        return None
+    return (
+        f"{shown}: offline: the folder is not the one of the last walk and holds none of the known files, "
+        "as when a share is not mounted. Its documents stay searchable; nothing is removed."
+    )
+
+
+def finish(db: sqlite3.Connection, walks: list[Walk], config: Config) -> dict[int, int]:
+    """Remove what the walks did not find, or hold it where it is too much; how many files each root lost.
+
+    Call it when the new files of the walks have been hashed: what turned up elsewhere has moved.
+    """
+    removed: dict[int, int] = {}
+    for done in walks:
+        root = roots.get(db, done.root_id)
+        if not done.online:
+            continue
+        trouble = unproven(db, root)
+        with transaction(db):
+            if trouble is not None:  # it vanished while it was walked: what was not found may well be there
+                roots.set_offline(db, done.root_id, trouble)
+                continue
+            removed[done.root_id] = _remove_missing(db, root, config) + removed.get(done.root_id, 0)
+            roots.finish_walk(db, done.root_id, _account(db, root, done))
+    db.execute("DROP TABLE IF EXISTS temp.visited")
+    db.execute("DROP TABLE IF EXISTS temp.missing")
+    return removed
+
+
+@dataclass(slots=True)
+class _Tally:
+    """What a walk counts while it goes on."""
+
+    before: int
+    listed: int = 0
+    changes: int = 0
+    unlisted: list[str] = field(default_factory=list)
+
+
+def _is_network(root: sqlite3.Row) -> bool:
+    return disk.Mount("", root["filesystem"] or "", "", "").network
+
+
+def _is_there(path: str) -> bool:
+    try:
+        os.lstat(path)
+    except OSError:
+        return False
+    return True
+
+
+def _begin(db: sqlite3.Connection) -> None:
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS visited (root_id INTEGER, directory, PRIMARY KEY (root_id, directory)) WITHOUT ROWID")
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS missing (file_id INTEGER PRIMARY KEY)")
+
+
+def _folders(path: str, part: str, applied: Rules, seen: _Tally, network: bool) -> Iterator[tuple[str, disk.Listing]]:
+    """Each folder that is not excluded, with what it shows, depth first."""
+    todo = [part]
+    while todo:
+        directory = todo.pop()
+        try:
+            listing = disk.listing(disk.join(path, directory), network)
+        except OSError:
+            seen.unlisted.append(directory)
+            continue
+        yield directory, listing
+        below = [f"{directory}/{name}" if directory else name for name in listing.folders]
+        todo += [folder for folder in reversed(below) if applied.rule_for(folder, folder=True) is None]
+
+
+def _reconcile(db: sqlite3.Connection, root: sqlite3.Row, found: tuple[str, disk.Listing], applied: Rules, seen: _Tally) -> None:
+    directory, listing = found
+    known = files.in_directory(db, root["id"], directory)
+    recheck = root["rules"] != applied.digest
+    seen.changes += _write(db, root["id"], directory, _changes(directory, listing, known, (applied, recheck)))
+    seen.listed += len(listing.files) + len(listing.others)
+    db.execute("INSERT OR IGNORE INTO temp.visited VALUES (?, ?)", (root["id"], disk.stored(directory)))
+    _note_missing(db, known, listing)
+
+
+def _changes(
+    directory: str, listing: disk.Listing, known: dict[str, reconcile.Known], asked: tuple[Rules, bool]
+) -> list[Change]:
+    applied, recheck = asked
+    prefix = directory + "/" if directory else ""
+
+    def excluded(name: str) -> Skip | None:
+        rule = applied.rule_for(prefix + name, folder=False)
+        return Skip("excluded", f"Left out by the pattern {rule!r} (walk.exclude).") if rule else None
+
+    changes = list(reconcile.compare(listing.files, known, excluded, recheck))
+    changes += reconcile.compare_others(listing.others, known)
+    return changes
+
+
+def _write(db: sqlite3.Connection, root_id: int, directory: str, changes: list[Change]) -> int:
+    if changes:
+        with transaction(db):
+            files.apply(db, root_id, directory, changes)
+    return len(changes)
+
+
+def _note_missing(db: sqlite3.Connection, known: dict[str, reconcile.Known], listing: disk.Listing) -> None:
+    for name in known.keys() - listing.files.keys() - listing.others.keys():
+        db.execute("INSERT OR IGNORE INTO temp.missing VALUES (?)", (known[name].file_id,))
+
+
+def _end(db: sqlite3.Connection, root: sqlite3.Row, part: str, saw: tuple[_Tally, str, str]) -> Walk:
+    seen, identity, rules_digest = saw
+    _note_missing_folders(db, root["id"], part, seen.unlisted)
+    return Walk(root["id"], part, True, None, seen.listed, seen.before, seen.changes, tuple(seen.unlisted), identity, rules_digest)
+
+
+def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlisted: list[str]) -> None:
+    for directory in files.directories(db, root_id):
+        if not _below(directory, part) or any(_below(directory, folder) for folder in unlisted):
+            continue
+        key = (root_id, disk.stored(directory))
+        if db.execute("SELECT 1 FROM temp.visited WHERE root_id = ? AND directory = ?", key).fetchone() is None:
+            db.execute("INSERT OR IGNORE INTO temp.missing SELECT id FROM files WHERE root_id = ? AND directory = ?", key)
+
+
+def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -> int:
+    """Remove the root's files that the walk did not find, or hold those that count when they are too many."""
+    rows = db.execute(
+        "SELECT id, digest, digest IN (SELECT digest FROM files WHERE id > ? AND id NOT IN (SELECT file_id FROM temp.missing)) AS moved "
+        "FROM files WHERE root_id = ? AND state <> 'gone' AND id IN (SELECT file_id FROM temp.missing)",
+        (root["watermark"], root["id"]),
+    ).fetchall()
+    # A path that was never read holds no text, and one whose content turned up elsewhere has moved: neither is a loss.
+    lost = [row["id"] for row in rows if row["digest"] is not None and not row["moved"]]
+    harmless = [row["id"] for row in rows if row["digest"] is None or row["moved"]]
+    removed = files.remove(db, harmless)
+    total = files.count(db, root["id"]) + removed
+    if reconcile.may_remove(len(lost), total, config.walk.removal_floor, config.walk.removal_share):
+        return removed + files.remove(db, lost)
+    files.hold(db, lost)
+    return removed
+
+
+def _account(db: sqlite3.Connection, root: sqlite3.Row, done: Walk) -> dict[str, object]:
+    """The columns of a root that a walk renews. A walk of a part renews only the number of files."""
+    kept = sum(files.count_below(db, root["id"], folder) for folder in done.unlisted)
+    if done.part:
+        return {"walked_files": (root["walked_files"] or 0) - done.before + done.listed + kept}
+    values: dict[str, object] = {
+        "walked_files": done.listed + kept,
+        "walked_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "watermark": db.execute("SELECT ifnull(max(id), 0) FROM files").fetchone()[0],
+        "identity": done.identity,
+        "rules": done.rules,
+        "unlisted_folders": len(done.unlisted),
+    }
+    if done.unlisted:
+        first = disk.printable(done.unlisted[0]) or "the root itself"
+        values["message"] = f"{len(done.unlisted)} folders could not be listed ({first} ...); their files are kept as they were"
+    return values
+
+
+def _below(directory: str, folder: str) -> bool:
+    return not folder or directory == folder or directory.startswith(folder + "/")
+
+
+def _only(name: str, entries: dict[str, _V]) -> dict[str, _V]:
+    return {key: value for key, value in entries.items() if key == name}
