@@ -54,7 +54,7 @@ def add_file(
     size: int = 1_000,
 ) -> int:
     """A file at `path`, relative to the root, with its name in the index. Its digest and format are those of its document."""
-    directory, _, name = path.rpartition("/") if isinstance(path, str) else path.rpartition(b"/")  # type: ignore[assignment]
+    directory, _, name = path.rpartition("/") if isinstance(path, str) else path.rpartition(b"/")
     label = path if isinstance(path, str) else path.decode("utf-8", "backslashreplace")
     known = db.execute("SELECT digest, format FROM documents WHERE id = ?", (document_id,)).fetchone() or (None, format)
     file_id = _inserted(

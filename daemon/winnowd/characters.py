@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
+from functools import lru_cache
 
 from winnowd.model import Block, Extraction, Metadata, OutlineEntry, Step
 
@@ -32,9 +33,10 @@ JOINER = re.compile("(?<![^\0-\u024f])[\u200c\u200d]|[\u200c\u200d](?![^\0-\u024
 """A joiner beside Latin letters or blanks only gets in the way; between Persian or Indic letters it is spelling."""
 SURROGATE = re.compile("[\ud800-\udfff]")
 
-KEPT_HYPHEN = re.compile("-\xad+[ \t]*\n?[ \t]*")
+SOFT_HYPHENS = re.compile("\xad{2,}")
+KEPT_HYPHEN = re.compile("-\xad[ \t]*\n?[ \t]*")
 DASH = re.compile("(?<!\\w)\xad(?=[ \t]|\\d)")
-LINE_END = re.compile("\xad+[ \t]*\n[ \t]*")
+LINE_END = re.compile("\xad[ \t]*\n[ \t]*")
 TEXT_END = re.compile("\xad\\s*\\Z")
 
 
@@ -46,12 +48,12 @@ def mend_mojibake(extraction: Extraction) -> tuple[Extraction, Step]:
             continue
         beyond += len(block.text) - len(block.text.encode("ascii", "ignore"))
         for match in TWICE.finditer(block.text):
-            if _decoded_once(match) != match[0]:
+            if _decoded_once(match[0]) != match[0]:
                 sequences += 1
                 inside += len(match[0])
     if sequences < MENDED_LEAST or inside < MENDED_SHARE * beyond:
         return extraction, Step("mend_mojibake", 0)
-    return _each(extraction, "mend_mojibake", lambda text: TWICE.sub(_decoded_once, text))
+    return _each(extraction, "mend_mojibake", lambda text: TWICE.sub(lambda match: _decoded_once(match[0]), text))
 
 
 def normalise_characters(extraction: Extraction) -> tuple[Extraction, Step]:
@@ -86,21 +88,22 @@ def normal(text: str) -> str:
 def _without_soft_hyphens(text: str) -> str:
     if "\xad" not in text:
         return text
-    text = KEPT_HYPHEN.sub("-", text)
+    text = KEPT_HYPHEN.sub("-", SOFT_HYPHENS.sub("\xad", text))
     text = DASH.sub("-", text)
     # At the very end the other half may stand on the next page: a hyphen lets the later steps decide.
     text = TEXT_END.sub("-", LINE_END.sub("", text))
     return text.replace("\xad", "")
 
 
-def _decoded_once(match: re.Match[str]) -> str:
-    raw = b"".join(_byte(char) for char in match[0])
+@lru_cache(maxsize=4096)
+def _decoded_once(run: str) -> str:
+    raw = b"".join(_byte(char) for char in run)
     for end in range(len(raw), 1, -1):  # the run may hold one more sign that belongs to nothing
         try:
-            return raw[:end].decode("utf-8") + match[0][end:]
+            return raw[:end].decode("utf-8") + run[end:]
         except UnicodeDecodeError:
             continue
-    return match[0]
+    return run
 
 
 def _byte(char: str) -> bytes:

@@ -14,9 +14,9 @@ from winnowd.model import Draft, Extraction, Finding, Verdict
 
 VERSION = 1  # part of the recipe: raise it when any rule judges differently
 
-SIZE_PROMISES = 100  # bytes for each character of text, in a file of 50 kB and more: there is something else in it than text
-LARGE = 50_000
-PAGES_PROMISE = 3
+LARGE, SIZE_PROMISES = 500_000, 2000
+"""Bytes of a Word file, and for each character of its text, beyond which its content is in pictures. A logo is smaller."""
+PAGES_PROMISE, PER_PAGE = 3, 10  # pages, and characters on each: fewer than a title has
 
 
 @document_check("review")
@@ -38,9 +38,9 @@ def short_text(draft: Draft, settings: CheckSettings) -> Remark | None:
         return None
     pages, size = len(draft.extraction.pages), draft.extraction.size
     message = f"The document holds only {chars} characters of text (fewer than {settings.short_text})"
-    if draft.extraction.paged and pages >= PAGES_PROMISE:
+    if draft.extraction.paged and pages >= PAGES_PROMISE and chars < PER_PAGE * pages:
         return Remark(f"{message} on {pages} pages.", chars, settings.short_text, "review")
-    if not draft.extraction.paged and size >= LARGE and size > SIZE_PROMISES * chars:
+    if draft.extraction.format == "docx" and size >= LARGE and size > SIZE_PROMISES * chars:
         return Remark(f"{message} in {size // 1000} kB.", chars, settings.short_text, "review")
     return Remark(f"{message}.", chars, settings.short_text)
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from winnowd.characters import drop_soft_hyphens, mend_mojibake, normalise_characters
 from winnowd.furniture import set_furniture_aside
-from winnowd.joining import join_columns, join_hyphens, unwrap_lines
+from winnowd.joining import join_hyphens, join_paragraphs, unwrap_lines
 from winnowd.model import Extraction, Step
 
 VERSION = 1  # part of the recipe: raise it when any step gives another text
@@ -20,7 +20,7 @@ STEPS: tuple[Callable[[Extraction], tuple[Extraction, Step]], ...] = (
     set_furniture_aside,  # while the lines of a page still stand apart
     join_hyphens,
     unwrap_lines,
-    join_columns,
+    join_paragraphs,
 )
 """The order is meaning. `joining.finish_sentences` comes later, when the pages have been judged."""
 

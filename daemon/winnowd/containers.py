@@ -99,7 +99,7 @@ def zip_kind(stream: BinaryIO, head: bytes) -> str:
 
 
 def ole_kind(stream: BinaryIO) -> str:
-    """The format name of a compound file (MS-CFB), `encrypted` for a protected OOXML package, `ole` for what is nothing known."""
+    """The format name of a compound file (MS-CFB), `encrypted` for a protected OOXML package, else `ole`."""
     names = [name.lower() for name in _root_names(stream)]
     return next((kind for start, kind in _STREAMS if start in names), "ole")
 
@@ -158,11 +158,8 @@ def _local_entries(head: bytes) -> Iterator[tuple[str, bytes]]:
             return
         packed, length, extra = struct.unpack_from("<H", fields, 8)[0], *struct.unpack_from("<HH", fields, 26)
         name = _plain(head[found.start() + 30 :][:length].decode("utf-8", "replace"))
-        if name == "[content_types].xml" and packed:
-            yield name, _inflate(head[found.start() + 30 + length + extra :])
-        else:
-            stored = head[found.start() + 30 + length + extra :][:100]
-            yield name, stored.split(b"PK")[0] if name == "mimetype" else b""
+        body = head[found.start() + 30 + length + extra :] if name in ("[content_types].xml", "mimetype") else b""
+        yield name, _inflate(body) if packed else body.split(b"PK\x03\x04")[0]
 
 
 def _inflate(body: bytes) -> bytes:
@@ -173,7 +170,7 @@ def _inflate(body: bytes) -> bytes:
 
 
 def _root_names(stream: BinaryIO) -> list[str]:
-    """Names directly below the root: a workbook embedded deeper down does not make a document one. All names where the tree is broken."""
+    """Names directly below the root, for a workbook may be embedded deeper down; all names where the tree is broken."""
     entries = [sector[at : at + 128] for sector in _directory(stream) for at in range(0, len(sector), 128)]
     names = [_stream_name(entry) for entry in entries]
     todo = [struct.unpack_from("<I", entries[0], 76)[0]] if entries else []

@@ -20,6 +20,7 @@ NETWORK_FILESYSTEMS = frozenset(
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 RACY_NS = 2_000_000_000
+RACY_TICK_NS = 50_000_000
 RACY_NETWORK_NS = 10_000_000_000  # clocks of two hosts differ, and some servers keep whole seconds or two
 
 
@@ -93,11 +94,12 @@ def stamp(seen: os.stat_result, network: bool) -> Stamp:
 def is_racy(seen: Stamp, now_ns: int, network: bool) -> bool:
     """Whether the file was written so shortly before `now_ns` that a further write may leave the same stamp.
 
-    A time in the future is a wrong clock, not a fresh write: it would make the file look new for ever.
+    A time in the future is a wrong clock, not a fresh write: it would make the file look new for ever. The change time of a local
+    file cannot be set by anybody, so that a tick of the kernel's clock is margin enough.
     """
-    newest = max(seen.mtime_ns, seen.ctime_ns or 0)
     margin = RACY_NETWORK_NS if network else RACY_NS
-    return now_ns - margin < newest <= now_ns + margin
+    just_written = now_ns - margin < seen.mtime_ns <= now_ns + margin
+    return just_written or abs(now_ns - (seen.ctime_ns or 0)) < RACY_TICK_NS
 
 
 def listing(path: str, network: bool) -> Listing:

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 from winnowd.model import FURNITURE, Block, Extraction, Page
 
-EDGE = 0.2  # of the height of a page, at its top and at its bottom
+EDGE = 0.25  # of the height of a page, at its top and at its bottom: small pages are printed on large sheets
 ROWS = 3  # looked at on each edge
 LINES = 4  # of a block that can belong to those rows
 SAME_ROW = 4.0  # points between lines of one row
 DETACHED = 1.8  # line heights to the next row, from which a row stands apart
 BODY_SIZE = 1.15  # of the size of the body, from which a row is large: the title of a slide repeats now and then
 HEIGHT = 1000.0  # of a page whose size nobody knows
+OWN = frozenset({"table", "code", "caption"})
+"""Kinds that belong to the text wherever they stand: the head of a table repeats on every page, and is no running header."""
 
 CELLS = re.compile(r"\n|\t|\s{2,}")
 
@@ -28,6 +30,12 @@ class EdgeLine:
     y: float
     height: float
     size: float
+    own: bool
+
+    @property
+    def cells(self) -> tuple[str, ...]:
+        """What stands apart in it, from left to right."""
+        return tuple(cell for cell in CELLS.split(self.text) if cell.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,17 +47,16 @@ class Row:
     depth: int
     lines: tuple[EdgeLine, ...]
     detached: bool
-    large: bool
+    body: float  # size of most of the text of its page
 
     @property
     def y(self) -> float:
         """The height at which it stands, in points."""
         return self.lines[0].y
 
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """What stands apart in it, from left to right."""
-        return tuple(cell for line in self.lines for cell in CELLS.split(line.text) if cell.strip())
+    def is_large(self, line: EdgeLine) -> bool:
+        """Whether one of its lines is larger than the text of the page."""
+        return self.body > 0 and line.size > BODY_SIZE * self.body
 
 
 def edges_of(extraction: Extraction) -> Iterator[list[Row]]:
@@ -60,7 +67,7 @@ def edges_of(extraction: Extraction) -> Iterator[list[Row]]:
             of_page[block.page].append(number)
     for page in extraction.pages:
         numbers = of_page[page.index]
-        sizes = Counter[float]()
+        sizes: Counter[float] = Counter()
         for number in numbers:
             sizes[extraction.blocks[number].size or 0.0] += len(extraction.blocks[number].text)
         body = sizes.most_common(1)[0][0] if sizes else 0.0
@@ -83,7 +90,8 @@ def _lines(blocks: tuple[Block, ...], numbers: list[int], page: Page) -> Iterato
         near = range(len(texts)) if len(texts) <= 2 * LINES else [*range(LINES), *range(len(texts) - LINES, len(texts))]
         for line in near:
             if texts[line].strip():
-                yield EdgeLine(number, line, texts[line], start + line * height, height, block.size or 0.0)
+                own = block.kind in OWN
+                yield EdgeLine(number, line, texts[line], start + line * height, height, block.size or 0.0, own)
         before += len(texts)
 
 
@@ -91,17 +99,18 @@ def _rows(lines: list[EdgeLine], page: Page, body: float, *, top: bool) -> list[
     height = page.height if page.height > 0 else HEIGHT
     groups: list[list[EdgeLine]] = []
     for line in lines:
-        inside = line.y < EDGE * height if top else line.y + line.height > (1 - EDGE) * height
         if groups and abs(line.y - groups[-1][0].y) < SAME_ROW:
             groups[-1].append(line)
-        elif len(groups) > ROWS or not inside:
-            groups.append([line])  # only to see how far away it is
-            break
-        else:
+        elif len(groups) <= ROWS:
             groups.append([line])
+        else:
+            break
     rows = []
     for depth, group in enumerate(groups[:ROWS]):
-        far = depth + 1 >= len(groups) or abs(groups[depth + 1][0].y - group[0].y) > DETACHED * group[0].height
-        large = body > 0 and max(line.size for line in group) > BODY_SIZE * body
-        rows.append(Row(page.index, top, depth, tuple(sorted(group, key=lambda line: (line.block, line.line))), far, large))
+        first = group[0]
+        if first.y > EDGE * height if top else first.y + first.height < (1 - EDGE) * height:
+            break
+        detached = depth + 1 == len(groups) or abs(groups[depth + 1][0].y - first.y) > DETACHED * first.height
+        in_order = tuple(sorted(group, key=lambda line: (line.block, line.line)))
+        rows.append(Row(page.index, top, depth, in_order, detached, body))
     return rows

@@ -2,7 +2,7 @@
 
 Hides every signature. Content decides; the name is asked only where bytes leave the kind open. In this order:
 
-1. a signature at the very start; zip archives and compound files are looked into, which tells DOCX, XLSX, EPUB and old DOC apart;
+1. a signature at the very start; zip archives and compound files are looked into, which tells DOCX, XLSX and EPUB apart;
 2. `%PDF-` within the first 1,024 bytes, for a PDF may have junk, a byte order mark or mail headers before it;
 3. control characters: what has many of them is `binary`, but a broken PDF or Word file where the name promises one,
    so that it is reported as damaged instead of being passed over;
@@ -180,7 +180,7 @@ _BOMS = (b"\xef\xbb\xbf", b"\xff\xfe", b"\xfe\xff", b"\0\0\xfe\xff")
 
 
 def detect(stream: BinaryIO, name: str) -> str:
-    """The name of the format of what is in a seekable stream of at least one byte. `name` is the file's name, without its folder."""
+    """The name of the format of a seekable stream of at least one byte. `name` is the file's name, without its folder."""
     stream.seek(0)
     head = stream.read(_HEAD)
     suffix = suffix_of(name)
@@ -279,7 +279,7 @@ _MAIL_PROOF = re.compile(r"^(?:received|message-id|mime-version|return-path|deli
 def _text(stream: BinaryIO, head: bytes, suffix: str) -> str:
     named = _BY_SUFFIX.get(suffix)
     wide = utf16_without_bom(head)
-    if not (head.startswith(_BOMS) or wide or _looks_like_text(head + _probes(stream))):
+    if not (head.startswith(_BOMS) or wide or all(map(_looks_like_text, (head, *_probes(stream))))):
         return named if named in ("pdf", "docx") else "binary"
     text = _readable(head, wide)
     markup = _markup(text, named)
@@ -295,14 +295,14 @@ def _looks_like_text(sample: bytes) -> bool:
     return controls <= len(sample) * _CONTROL_SHARE
 
 
-def _probes(stream: BinaryIO) -> bytes:
+def _probes(stream: BinaryIO) -> tuple[bytes, ...]:
     size = stream.seek(0, io.SEEK_END)
     if size <= _HEAD:
-        return b""
+        return ()
     stream.seek(size // 2)
     middle = stream.read(_PROBE)
     stream.seek(max(0, size - _PROBE))
-    return middle + stream.read(_PROBE)
+    return middle, stream.read(_PROBE)
 
 
 def _readable(head: bytes, wide: str | None) -> str:

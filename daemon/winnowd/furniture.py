@@ -8,8 +8,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
-from winnowd.edges import CELLS, Row, edges_of
+from winnowd.edges import EdgeLine, Row, edges_of
 from winnowd.model import FURNITURE, Block, BlockKind, Extraction, Step
 
 FEWEST_PAGES = 3
@@ -25,7 +26,11 @@ WORD = re.compile(r"[^\W\d_]{2,}")
 ROMAN = re.compile(r"(?=[ivxlc])(c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))\Z", re.IGNORECASE)
 ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 AROUND_NUMBER = " .,:;|·•*()[]<>-–—~/"
-ONLY_NUMBER = re.compile(r"\W*(?:[^\W\d_]{1,6}\.?\W+)?#(?:\W+(?:[^\W\d_]{1,4}\W+)?[#\d]+)?\W*\Z")
+PAGE_WORDS = (
+    "page|pages|pg|pp?|seite|s|pagina|página|pág|pag|side|sida|sivu|strona|str|strana|oldal|sayfa|стр|страница|σελίδα|第|sheet"
+)
+OF_WORDS = "of|von|de|di|da|sur|van|av|af|z|ze|из|od|/"
+ONLY_NUMBER = re.compile(rf"\W*(?:(?:{PAGE_WORDS})\.?\W*)?#(?:\W*(?:{OF_WORDS})?\W*[#\d]+)?\W*[页頁]?\W*\Z")
 """A page number alone: "#", "- # -", "Page #", "Seite # von 12", "#/12"."""
 
 
@@ -35,8 +40,12 @@ class _Evidence:
 
     pages: int
     folios: dict[tuple[bool, str, int], frozenset[int]]  # edge, kind and number minus page index: the pages that carry it
-    heights: dict[tuple[bool, str], Counter[int]]  # edge and masked cell: at which heights it stands
+    heights: dict[tuple[bool, str], Counter[int]]  # edge and masked cell: on how many pages, by height
     detached: dict[bool, Counter[int]]  # edge: how many pages have an outermost row apart from their text, by height
+
+
+Taken = list[tuple[Row, EdgeLine, BlockKind]]
+"""The lines that are furniture, and as what."""
 
 
 def set_furniture_aside(extraction: Extraction) -> tuple[Extraction, Step]:
@@ -49,31 +58,35 @@ def set_furniture_aside(extraction: Extraction) -> tuple[Extraction, Step]:
     edges = list(edges_of(extraction))
     few = len(extraction.pages) < FEWEST_PAGES
     evidence = _counted(len(extraction.pages)) if few else _evidence(edges, len(extraction.pages))
-    taken = [(row, kind) for edge in edges for row, kind in _peeled(edge, evidence)]
+    taken = [found for edge in edges for found in _peeled(edge, evidence)]
     marked: dict[int, dict[int, BlockKind]] = defaultdict(dict)
-    for row, kind in taken:
-        for line in row.lines:
-            marked[line.block][line.line] = kind
+    for _, line, kind in taken:
+        marked[line.block][line.line] = kind
+    if not taken or _nothing_else(extraction.blocks, marked):
+        return extraction, Step("set_furniture_aside", 0)
     kept = _kept_once(extraction.blocks, taken, marked, evidence)
     blocks: list[Block] = []
     for number, block in enumerate(extraction.blocks):
         blocks.extend(_divided(block, marked[number], kept.get(number, {})) if number in marked else (block,))
-    lines = dict.fromkeys(line.text.strip() for row, kind in taken if kind != "page_number" for line in row.lines)
+    lines = dict.fromkeys(line.text.strip() for _, line, kind in taken if kind != "page_number")
     return replace(extraction, blocks=tuple(blocks)), Step("set_furniture_aside", len(taken), tuple(lines))
 
 
 def _evidence(edges: list[list[Row]], pages: int) -> _Evidence:
     carried: dict[tuple[bool, str, int], set[int]] = defaultdict(set)
-    for row in _all(edges):
-        for kind, value in _numbers(row):
+    for row, line in _all(edges):
+        for kind, value in _numbers(line):
             carried[row.top, kind, value - row.page].add(row.page)
     folios = {key: frozenset(on) for key, on in carried.items() if _is_sequence(on)}
     found = _Evidence(pages, folios, defaultdict(Counter), {True: Counter(), False: Counter()})
-    for row in _all(edges):
-        for masked in {_masked(cell, row, found) for cell in row.cells} - {"#", ""}:
-            found.heights[row.top, masked][_step(row.y)] += 1
-        if row.depth == 0 and row.detached:
-            found.detached[row.top][_step(row.y)] += 1
+    standing = {
+        (row.top, _masked(cell, row, found), _step(row.y), row.page) for row, line in _all(edges) for cell in line.cells
+    }
+    for top, masked, step, _ in standing:
+        found.heights[top, masked][step] += 1
+    for edge in edges:
+        if edge and edge[0].detached:
+            found.detached[edge[0].top][_step(edge[0].y)] += 1
     return found
 
 
@@ -83,18 +96,18 @@ def _counted(pages: int) -> _Evidence:
     return _Evidence(pages, folios, {}, {True: Counter(), False: Counter()})
 
 
-def _all(edges: list[list[Row]]) -> Iterator[Row]:
-    return (row for edge in edges for row in edge)
+def _all(edges: list[list[Row]]) -> Iterator[tuple[Row, EdgeLine]]:
+    return ((row, line) for edge in edges for row in edge for line in row.lines if not line.own)
 
 
 def _is_sequence(pages: set[int]) -> bool:
     return len(pages) >= REPEATS and len(pages) >= DENSE * (max(pages) - min(pages) + 1)
 
 
-def _numbers(row: Row) -> set[tuple[str, int]]:
-    """The numbers at the ends of the cells of a row: what a page number may be."""
+def _numbers(line: EdgeLine) -> set[tuple[str, int]]:
+    """The numbers at or next to the ends of the cells of a line: what a page number may be."""
     found = set()
-    for cell in row.cells:
+    for cell in line.cells:
         tokens = cell.split()
         for token in {tokens[0], tokens[-1]} | ({tokens[1]} if len(tokens) > 1 else set()):
             value = _number(token)
@@ -103,6 +116,7 @@ def _numbers(row: Row) -> set[tuple[str, int]]:
     return found
 
 
+@lru_cache(maxsize=4096)
 def _number(token: str) -> tuple[str, int] | None:
     token = token.strip(AROUND_NUMBER).partition("/")[0]
     if token.isdecimal() and len(token) <= 5:
@@ -128,38 +142,47 @@ def _step(y: float) -> int:
     return round(y / SAME_HEIGHT)
 
 
-def _peeled(edge: list[Row], evidence: _Evidence) -> Iterator[tuple[Row, BlockKind]]:
+def _peeled(edge: list[Row], evidence: _Evidence) -> Iterator[tuple[Row, EdgeLine, BlockKind]]:
+    outermost = True
     for row in edge:
-        kind = _kind(row, evidence)
-        if kind is None:
+        kinds = [_kind(line, row, evidence, outermost=outermost) for line in row.lines]
+        for line, kind in zip(row.lines, kinds, strict=True):
+            if kind is not None:
+                yield row, line, kind
+        if None in kinds:
             return
-        yield row, kind
+        outermost = set(kinds) == {"page_number"}
 
 
-def _kind(row: Row, evidence: _Evidence) -> BlockKind | None:
-    """What furniture a row is; None where it is none."""
-    numbered = any(row.page in evidence.folios.get((row.top, kind, value - row.page), ()) for kind, value in _numbers(row))
-    masked = [_masked(cell, row, evidence) for cell in row.cells]
+def _kind(line: EdgeLine, row: Row, evidence: _Evidence, *, outermost: bool) -> BlockKind | None:
+    """What furniture a line is; None where it is none."""
+    if line.own:
+        return None
+    masked = [_masked(cell, row, evidence) for cell in line.cells]
+    numbered = any(row.page in evidence.folios.get((row.top, kind, value - row.page), ()) for kind, value in _numbers(line))
     if numbered and all(ONLY_NUMBER.match(cell) for cell in masked):
         return "page_number"
-    own_cell = numbered and evidence.pages >= FEWEST_PAGES and any(ONLY_NUMBER.match(cell) for cell in masked)
-    if own_cell or any(_repeats(cell, row, evidence) for cell in masked):
+    repeats = any(_repeats(cell, row, evidence, outermost=outermost and not row.is_large(line)) for cell in masked)
+    # Where most pages have a row there, apart from their text, one with the page's number needs no repetition.
+    counts = numbered and outermost and not row.is_large(line) and _stands_apart(row, evidence)
+    if repeats or counts:
         return "running_header" if row.top else "running_footer"
     return None
 
 
-def _repeats(masked: str, row: Row, evidence: _Evidence) -> bool:
-    if not any(map(str.isalnum, masked)):
-        return False  # a rule, or a number that is no page number
+def _repeats(masked: str, row: Row, evidence: _Evidence, *, outermost: bool) -> bool:
+    if not any(map(str.isalpha, masked)):
+        return False  # a rule, the labels of an axis, or a number that is no page number
     here = _near(evidence.heights.get((row.top, masked), Counter()), row.y)
     if here < REPEATS:
         return False
     if here >= SHARE_OF_FEW * evidence.pages:
         return True
-    if row.large:
-        return False
-    if evidence.pages >= MANY and here >= SHARE_OF_MANY * evidence.pages:
-        return True
+    many = evidence.pages >= MANY and here >= SHARE_OF_MANY * evidence.pages
+    return outermost and (many or _stands_apart(row, evidence))
+
+
+def _stands_apart(row: Row, evidence: _Evidence) -> bool:
     return row.detached and _near(evidence.detached[row.top], row.y) >= MOST * evidence.pages
 
 
@@ -168,28 +191,39 @@ def _near(heights: Counter[int], y: float) -> int:
     return heights[step - 1] + heights[step] + heights[step + 1]
 
 
+def _nothing_else(blocks: tuple[Block, ...], marked: dict[int, dict[int, BlockKind]]) -> bool:
+    """Whether most pages would be left without any text: then these lines are the text, and not what stands around it."""
+    before, after = set[int | None](), set[int | None]()
+    for number, block in enumerate(blocks):
+        if block.kind not in FURNITURE:
+            before.add(block.page)
+            if len(marked.get(number, ())) <= block.text.count("\n"):
+                after.add(block.page)
+    return len(after) * 2 < len(before)
+
+
 def _kept_once(
-    blocks: tuple[Block, ...], taken: list[tuple[Row, BlockKind]], marked: dict[int, dict[int, BlockKind]], evidence: _Evidence
+    blocks: tuple[Block, ...], taken: Taken, marked: dict[int, dict[int, BlockKind]], evidence: _Evidence
 ) -> dict[int, dict[int, str]]:
     """The cells that stay in the text, by block and line: first occurrences that hold a word which is nowhere else."""
-    candidates = [(row, line) for row, kind in taken if kind != "page_number" for line in row.lines]
+    candidates = [(row, line) for row, line, kind in taken if kind != "page_number"]
     if not candidates:
         return {}
-    body = set(_body_words(blocks, marked))
+    words = set(_body_words(blocks, marked))
     headings = {" ".join(block.text.split()) for block in blocks if block.kind == "heading"}
     seen: set[str] = set()
     kept: dict[int, dict[int, str]] = defaultdict(dict)
     for row, line in sorted(candidates, key=lambda pair: (pair[0].page, not pair[0].top)):
         stay = []
-        for cell in CELLS.split(line.text):
-            masked = _masked(cell, row, evidence)
-            cell = _without_heading(cell, headings)
-            if masked not in seen and not body.issuperset(WORD.findall(cell.lower())):
+        for whole in line.cells:
+            masked = _masked(whole, row, evidence)
+            cell = _without_heading(whole, headings)
+            if masked not in seen and not words.issuperset(WORD.findall(cell.lower())):
                 stay.append(cell)
             seen.add(masked)
         if stay:
             kept[line.block][line.line] = "  ".join(stay)
-            body.update(WORD.findall(line.text.lower()))
+            words.update(WORD.findall(line.text.lower()))
     return kept
 
 

@@ -1,23 +1,21 @@
-"""Puts together what a page took apart: words divided at line ends, lines of a paragraph, paragraphs over columns and pages.
-
-It hides how a hyphen at a line end is read: the words of the document itself decide.
-"""
+"""Puts together what a page took apart: divided words, the lines of a paragraph, paragraphs over columns and pages."""
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable
 from dataclasses import replace
+from functools import cache
 
+from winnowd.hyphens import DIVISION, together, vocabulary, without_divisions
 from winnowd.model import FURNITURE, Block, Extraction, Step
 
 LINED = frozenset({"code", "table"})
 """Kinds whose line breaks mean something and stay."""
-OFTEN = 3
-"""Two parts that each occur so often as words of their own are taken for a compound, not for one divided word."""
+SENTENCE_CHARS = 600  # what goes on longer than this without an end is a list or a table, and stays on its page
+PARAGRAPH_CHARS = 5000  # a paragraph is not joined to beyond this
+FULL_LINE = 60  # characters; shorter ones may be entries of a list that begin in lower case
+BACK = 20  # blocks of furniture and footnotes between the two halves of a paragraph
 
-DIVIDED = re.compile(r"([^\W\d_][\w'’-]*)-[ \t]*\n[ \t]*([^\W_][\w'’]*)")
-WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
-LINE_END_PART = re.compile(r"[\w'’-]+-[ \t]*(?:\n[ \t]*\w*|\Z)")
 CJK = "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60"  # Han, Kana and their signs; Hangul has blanks
 CJK_BREAK = re.compile(rf"(?<=[{CJK}])[ \t]*\n[ \t]*(?=[{CJK}])")
 SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*(?=\s)")
@@ -26,23 +24,13 @@ ENDED = re.compile(r"[.!?…:;。！？][\"'”’»)\]\d]*\Z")  # a footnote ma
 
 def join_hyphens(extraction: Extraction) -> tuple[Extraction, Step]:
     """Join the words that were divided at a line end, and keep the hyphen where it belongs to the word."""
-    if not any("-\n" in block.text or "- \n" in block.text for block in extraction.blocks):
+    divided = [block for block in extraction.blocks if block.kind not in LINED and DIVISION.search(block.text)]
+    if not divided:
         return extraction, Step("join_hyphens", 0)
     known = vocabulary(extraction.blocks)
-    joined = 0
-
-    def join(match: re.Match[str]) -> str:
-        nonlocal joined
-        joined += 1
-        return joined_word(match[1], match[2], known)
-
-    def mended(block: Block) -> Block:
-        if block.kind in LINED or "-" not in block.text:
-            return block
-        return replace(block, text=DIVIDED.sub(join, block.text))
-
-    blocks = tuple(mended(block) for block in extraction.blocks)
-    return replace(extraction, blocks=blocks), Step("join_hyphens", joined)
+    joined = {id(block): without_divisions(block.text, known) for block in divided}
+    blocks = tuple(replace(block, text=joined[id(block)][0]) if id(block) in joined else block for block in extraction.blocks)
+    return replace(extraction, blocks=blocks), Step("join_hyphens", sum(count for _, count in joined.values()))
 
 
 def unwrap_lines(extraction: Extraction) -> tuple[Extraction, Step]:
@@ -52,23 +40,16 @@ def unwrap_lines(extraction: Extraction) -> tuple[Extraction, Step]:
     return replace(extraction, blocks=tuple(block for block in blocks if block.text)), Step("unwrap_lines", touched)
 
 
-def join_columns(extraction: Extraction) -> tuple[Extraction, Step]:
-    """Join the two halves of a paragraph that goes on at the head of the next column of the same page."""
-    known = _Lazy(extraction.blocks)
-    done: list[Block] = []
-    for block in extraction.blocks:
-        last = _last_paragraph(done)
-        if (
-            last is not None
-            and _same_page(done[last], block)
-            and _next_column(done[last], block)
-            and _goes_on(done[last], block)
-        ):
-            done[last] = replace(done[last], text=_together(done[last].text, block.text, known))
-        else:
-            done.append(block)
-    touched = len(extraction.blocks) - len(done)
-    return replace(extraction, blocks=tuple(done)), Step("join_columns", touched)
+def join_paragraphs(extraction: Extraction) -> tuple[Extraction, Step]:
+    """Join the halves of a paragraph that goes on in the next column, or below a formula or figure, of the same page."""
+
+    def whole(block: Block, following: Block) -> tuple[str, str] | None:
+        if block.page != following.page or block.box is None or following.box is None:
+            return None  # without places the paragraphs are those of an author, not of a page
+        next_column = following.box[1] < block.box[1]
+        return (following.text, "") if next_column or len(block.text) >= FULL_LINE else None
+
+    return _joined(extraction, "join_paragraphs", whole)
 
 
 def finish_sentences(extraction: Extraction, apart: frozenset[int]) -> tuple[Extraction, Step]:
@@ -77,119 +58,69 @@ def finish_sentences(extraction: Extraction, apart: frozenset[int]) -> tuple[Ext
     Pages in `apart` are left as they are, on either side: their text waits for a person and may not become searchable as
     part of a good page.
     """
-    known = _Lazy(extraction.blocks)
+
+    def head(block: Block, following: Block) -> tuple[str, str] | None:
+        if not _turned(block, following, apart):
+            return None
+        end = SENTENCE_END.search(following.text)
+        stop = end.end() if end else len(following.text)
+        return (following.text[:stop], following.text[stop:].lstrip()) if stop <= SENTENCE_CHARS else None
+
+    return _joined(extraction, "finish_sentences", head)
+
+
+Continued = Callable[[Block, Block], tuple[str, str] | None]
+"""Of a paragraph and the next: what of the next belongs to the first, and what remains; None where they stay apart."""
+
+
+def _joined(extraction: Extraction, step: str, continued: Continued) -> tuple[Extraction, Step]:
+    @cache
+    def known() -> Counter[str]:
+        return vocabulary(extraction.blocks)
+
     done: list[Block] = []
     touched = 0
     for block in extraction.blocks:
         last = _last_paragraph(done)
-        if last is None or not _turned(done[last], block, apart) or not _goes_on(done[last], block):
+        parts = continued(done[last], block) if last is not None and _goes_on(done[last], block) else None
+        if last is None or parts is None:
             done.append(block)
             continue
         touched += 1
-        head, rest = _sentence(block.text)
-        done[last] = replace(done[last], text=_together(done[last].text, head, known))
-        if rest:
-            done.append(replace(block, text=rest))
-    return replace(extraction, blocks=tuple(done)), Step("finish_sentences", touched)
-
-
-def joined_word(first: str, second: str, known: Counter[str]) -> str:
-    """One word, or two with their hyphen.
-
-    >>> joined_word("exam", "ple", Counter())
-    'example'
-    >>> joined_word("well", "known", Counter(["well-known"]))
-    'well-known'
-    >>> joined_word("Kosten", "Nutzen", Counter())
-    'Kosten-Nutzen'
-    """
-    whole, compound = first + second, f"{first}-{second}"
-    if second[0].isdigit() or (second[0].isupper() and not first.isupper()):
-        return compound
-    part = first.rpartition("-")[2]
-    if known[whole.lower()] or known[(part + second).lower()]:
-        return whole
-    if known[compound.lower()] or len(part) == 1 or not part.isalpha():
-        return compound
-    if min(len(part), len(second)) > 2 and known[part.lower()] >= OFTEN and known[second.lower()] >= OFTEN:
-        return compound
-    return whole
-
-
-def vocabulary(blocks: Iterable[Block]) -> Counter[str]:
-    """How often each word stands undivided in the text, in lower case; what stands at a line end with a hyphen is left out."""
-    words: Counter[str] = Counter()
-    for block in blocks:
-        text = LINE_END_PART.sub(" ", block.text) if "-" in block.text else block.text
-        words.update(WORD.findall(text.lower()))
-    return words
-
-
-class _Lazy(Counter[str]):
-    """The vocabulary of some blocks, counted when somebody asks for the first word: most documents never do."""
-
-    def __init__(self, blocks: Iterable[Block]) -> None:
-        super().__init__()
-        self._blocks: Iterable[Block] | None = blocks
-
-    def __missing__(self, key: str) -> int:
-        if self._blocks is None:
-            return 0
-        self.update(vocabulary(self._blocks))
-        self._blocks = None
-        return self[key]
-
-
-def _unwrapped(block: Block) -> Block:
-    if block.kind in LINED:
-        return replace(block, text=_trimmed(block.text))
-    text = CJK_BREAK.sub("", block.text) if "\n" in block.text and not block.text.isascii() else block.text
-    return replace(block, text=" ".join(text.split()))
-
-
-def _trimmed(text: str) -> str:
-    lines = [line.rstrip() for line in text.split("\n")]
-    return "\n".join(lines).strip("\n")
+        words = known() if done[last].text.endswith("-") else Counter[str]()
+        done[last] = replace(done[last], text=together(done[last].text, parts[0], words))
+        if parts[1]:
+            done.append(replace(block, text=parts[1]))
+    return replace(extraction, blocks=tuple(done)), Step(step, touched)
 
 
 def _last_paragraph(done: list[Block]) -> int | None:
     """Where the paragraph stands that the next block may continue: furniture and footnotes lie between, nothing else."""
-    for index in range(len(done) - 1, -1, -1):
+    for index in range(len(done) - 1, max(len(done) - BACK, 0) - 1, -1):
         kind = done[index].kind
         if kind not in FURNITURE and kind != "footnote":
             return index if kind == "paragraph" else None
     return None
 
 
-def _same_page(block: Block, following: Block) -> bool:
-    return block.page == following.page
-
-
-def _next_column(block: Block, following: Block) -> bool:
-    return block.box is not None and following.box is not None and following.box[1] < block.box[1]
+def _goes_on(block: Block, following: Block) -> bool:
+    """Whether a paragraph has no end and the next no beginning."""
+    if following.kind != "paragraph" or not following.text[:1].islower() or len(block.text) > PARAGRAPH_CHARS:
+        return False
+    return ENDED.search(block.text[-8:]) is None
 
 
 def _turned(block: Block, following: Block, apart: frozenset[int]) -> bool:
-    if block.page is None or following.page is None:
+    if block.page is None or following.page is None or following.page != block.page + 1:
         return False
-    return following.page == block.page + 1 and block.page not in apart and following.page not in apart
+    return block.page not in apart and following.page not in apart
 
 
-def _goes_on(block: Block, following: Block) -> bool:
-    if following.kind != "paragraph" or ENDED.search(block.text[-8:]):
-        return False
-    return following.text[:1].islower()
-
-
-def _sentence(text: str) -> tuple[str, str]:
-    end = SENTENCE_END.search(text)
-    return (text[: end.end()], text[end.end() :].lstrip()) if end else (text, "")
-
-
-def _together(text: str, rest: str, known: Counter[str]) -> str:
-    divided = re.search(r"([^\W\d_][\w'’-]*)-\Z", text)
-    follows = re.match(r"[\w'’]+", rest)
-    if divided and follows:
-        word = joined_word(divided[1], follows[0], known)
-        return text[: divided.start()] + word + rest[follows.end() :]
-    return f"{text} {rest}"
+def _unwrapped(block: Block) -> Block:
+    if block.kind in LINED:
+        text = "\n".join(map(str.rstrip, block.text.split("\n"))).strip("\n")
+    elif "\n" in block.text and not block.text.isascii():
+        text = " ".join(CJK_BREAK.sub("", block.text).split())
+    else:
+        text = " ".join(block.text.split())
+    return block if text == block.text else replace(block, text=text)

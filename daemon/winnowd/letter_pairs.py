@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import cache
 from itertools import pairwise
+from operator import mul
 
 LEAST = 60  # pairs; fewer say nothing
 ORDINARY = -4.0
@@ -20,6 +21,7 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 MARKS = re.compile("[\u0300-\u036f]+")
 PLAIN = re.compile(r"[a-z]+\Z")
 AROUND = ".,;:!?()[]{}<>\"'`“”‘’„‚«»‹›…*_/-–—|•·"
+PLAIN_TOKEN = re.compile(rf"(?<!\S)[{re.escape(AROUND)}]*([a-z]+)[{re.escape(AROUND)}]*(?!\S)")
 OTHER_LETTERS = str.maketrans(
     {"ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ı": "i", "æ": "ae", "œ": "oe", "ŋ": "n", "ð": "d", "þ": "th", "ħ": "h"}
     | {"ə": "e", "ɛ": "e", "ɔ": "o", "ɓ": "b", "ɗ": "d", "ƙ": "k", "ŧ": "t", "ĸ": "k", "ʼ": "", "’": "'"}
@@ -73,7 +75,7 @@ def fold(text: str) -> str:
 
 def plain_words(text: str) -> list[str]:
     """The words of a folded text that are nothing but Latin letters, so that code, numbers and names of parts drop out."""
-    return [word for word in (token.strip(AROUND) for token in text.split()) if PLAIN.match(word)]
+    return PLAIN_TOKEN.findall(text)
 
 
 def likelihood(words: Iterable[str]) -> float | None:
@@ -84,7 +86,7 @@ def likelihood(words: Iterable[str]) -> float | None:
     if count < LEAST:
         return None
     table = _likelihoods()
-    total = sum(table[pair] * times for pair, times in pairs.items())
+    total: float = sum(map(mul, map(table.__getitem__, pairs), pairs.values()))
     return (total + WEIGHT * ORDINARY) / (count + WEIGHT)
 
 

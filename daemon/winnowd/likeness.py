@@ -1,49 +1,51 @@
 """How many passages of a document are nearly the same as an earlier one, in time and memory linear in the text.
 
-Each passage is known by a sketch: the smallest hashes of its runs of three words (min-hash with one permutation; Broder,
-"On the resemblance and containment of documents", 1997). Only passages that share a smallest hash are compared.
+Two sets of words can only be alike to a share t if they share one of their rarest words, among the first 1 - t of them (prefix
+filtering: Chaudhuri, Ganti and Kaushik, "A primitive operator for similarity joins in data cleaning", 2006). Most passages have
+too many words that stand nowhere else, and are done with at once.
 """
 
+from collections import Counter
 from collections.abc import Sequence
-from zlib import crc32
+from collections.abc import Set as AbstractSet
+from heapq import nsmallest
 
-SHINGLE = 3  # words
-SKETCH = 64  # hashes kept: the likeness is right to about 5 %
-KEYS = 4  # of them a passage is filed under: at 90 % likeness one of four is shared but in one case of ten thousand
-CANDIDATES = 8  # compared under one key at most, so that a form filled in ten thousand times stays cheap
-LEAST_WORDS = 12  # shorter passages repeat by nature: headings, addresses
+CANDIDATES = 8  # filed under one word at most, so that a form filled in ten thousand times stays cheap
+LEAST_WORDS = 12  # different ones; shorter passages repeat by nature: headings, addresses, rows of a table
 
 
 def near_identical(texts: Sequence[str], likeness: float) -> int:
-    """How many of the texts are at least this much like one before them (share of common runs of words, 0..1)."""
-    filed: dict[int, list[tuple[int, ...]]] = {}
+    """How many of the texts are at least this much like one before them (share of common runs of three words, 0..1)."""
+    bags = [frozenset(text.lower().split()) for text in texts]
+    often: Counter[str] = Counter()
+    for bag in bags:
+        often.update(bag)
+    alone = frozenset(word for word, times in often.items() if times == 1)
+    filed: dict[str, list[int]] = {}
     count = 0
-    for text in texts:
-        sketch = _sketch(text)
-        if not sketch:
+    for number, bag in enumerate(bags):
+        spare = int((1 - likeness) * len(bag)) + 1 - len(bag & alone)
+        if len(bag) < LEAST_WORDS or spare <= 0:
             continue
-        if any(_alike(sketch, other, likeness) for key in sketch[:KEYS] for other in filed.get(key, ())):
+        rarest = nsmallest(spare, bag - alone, key=lambda word: (often[word], word))
+        earlier = dict.fromkeys(other for word in rarest for other in filed.get(word, ()))
+        # The sets of words first: they are at hand, and passages alike in their runs of words are alike in their words.
+        close = (other for other in earlier if _share(bag, bags[other]) >= likeness)
+        if any(_share(_runs(texts[number]), _runs(texts[other])) >= likeness for other in close):
             count += 1
             continue
-        for key in sketch[:KEYS]:
-            others = filed.setdefault(key, [])
+        for word in rarest:
+            others = filed.setdefault(word, [])
             if len(others) < CANDIDATES:
-                others.append(sketch)
+                others.append(number)
     return count
 
 
-def _sketch(text: str) -> tuple[int, ...]:
+def _share(one: AbstractSet[object], two: AbstractSet[object]) -> float:
+    both = len(one & two)
+    return both / (len(one) + len(two) - both)
+
+
+def _runs(text: str) -> frozenset[tuple[str, str, str]]:
     words = text.lower().split()
-    if len(words) < LEAST_WORDS:
-        return ()
-    hashes = [crc32(word.encode()) for word in words]
-    shingles = {(a * 31 + b) * 31 + c & 0xFFFFFFFF for a, b, c in zip(hashes, hashes[1:], hashes[2:], strict=False)}
-    # The hash of a common word is small or large for good; mixing makes every run of words as likely to be the smallest.
-    return tuple(sorted(shingle * 2654435761 & 0xFFFFFFFF for shingle in shingles)[:SKETCH])
-
-
-def _alike(one: tuple[int, ...], other: tuple[int, ...], likeness: float) -> bool:
-    size = min(len(one), len(other), SKETCH)
-    smallest = sorted({*one, *other})[:size]
-    both = set(one) & set(other)
-    return sum(hash_ in both for hash_ in smallest) >= likeness * len(smallest)
+    return frozenset(zip(words, words[1:], words[2:], strict=False))

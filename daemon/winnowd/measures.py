@@ -7,7 +7,7 @@ import pkgutil
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import cache
 from itertools import pairwise
@@ -20,48 +20,64 @@ LISTED = 300  # first words of each list of function words; with all of them gar
 FEWEST_WORDS = 40  # below that the share of function words says nothing
 SUSPICIOUS_PAIRS = -4.6  # two pages of a hundred lie below; only they are worth looking up their words
 PLAIN_WORDS, PLAIN_LETTERS = 0.4, 0.15  # shares below which a page is code, names of parts, formulas, but no prose
+LONG_LETTERS, FEWEST_LONG = 28, 5  # letters of a word that no language but German has, and how many of them
+FEWEST_SINGLE, FEWEST_SPACED = 5, 40  # single letters in a row, and letters in such rows on a page
+FEWEST_ACCENTED, FEWEST_TWICE = 40, 6  # characters, below which an encoding is not doubted
+LONGEST = 60  # characters of a token that are looked at
 FEWEST_LINES = 20  # a page of fewer may well be a form letter
 HIDDEN = 0.5  # share of invisible characters from which a page counts as read by OCR
-SAMPLE = 200  # words, spread evenly over the page: enough for a likelihood and for a share of function words
+SAMPLE = 120  # words, spread evenly over the page: enough for a likelihood and for a share of function words
 
-SPACES = " \t\n\r\x0b\x0c\x1c-\x1f\x85\xa0"
 REPEATED = re.compile(r"(.)\1{2,}", re.DOTALL)
 CID = re.compile(r"\(cid:\d+\)")
+WITH_LETTER = re.compile(r"[^\s\W\d_]\S*")
 LETTER = re.compile(r"[^\W\d_]+")
 WESTERN = "A-Za-z\u00aa-\u024f\u0370-\u052f\u0600-\u06ff"  # Latin, Greek, Cyrillic, Arabic: scripts with blanks between words
 SINGLE = re.compile(rf"(?<![^\s])(?:[{WESTERN}] {{1,2}}){{4,}}[{WESTERN}](?![^\s.,;:!?)])")
-LONG = re.compile(rf"(?<![\w/\\.@:=&?%#~-])[{WESTERN}]{{28,}}(?![\w/\\@=&?%#~])")
+LONG = re.compile(rf"[{WESTERN}]{{28,}}")
+ADDRESS = re.compile(r"[/\\@_=&%#<>{}]|\d[A-Za-z]|www\.")  # of the web, of a file, or a name in a program
+HUMP = re.compile("[a-z][A-Z]")
 LEGACY_LETTER = re.compile("[\u00c0-\u00ff]")
-LEGACY_WORD = re.compile(r"[A-Za-z\u00c0-\u00ff]*[\u00c0-\u00ff][A-Za-z\u00c0-\u00ff]*")
-BESIDE_LOST = re.compile(r"(?<=[^\W\d_])\ufffd+|\ufffd+(?=[^\W\d_])")
+LATIN_WORD = re.compile("[A-Za-z\u00c0-\u00ff]{3,}")
+BESIDE_LOST = re.compile(r"(?<=[^\W\d_][^\W\d_])\ufffd|\ufffd(?=[^\W\d_]{2})|(?<=[^\W\d_])\ufffd(?=[^\W\d_])")
+"""A lost letter stands inside a word or beside two letters; beside one it may be a bracket of a formula."""
+CONTROL = re.compile("[\0-\x08\x0e-\x1b\x7f]")
+NOT_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
+ASCII = re.compile("[\0-\x7f]+")
 ODD_TOKEN = re.compile(r"[A-Za-z]+[^A-Za-z\s'’.,/@&:_-]+[A-Za-z]+|[A-Za-z]+\d+[A-Za-z]+")
+APART = re.compile(r"(?<!\S)(?:[^\W_] ){3,}[^\W_](?!\S)")
 VOWELLESS = re.compile(r"[b-df-hj-np-tv-xz]{4,}\Z")
 
 
 def measure(raw: Extraction, cleaned: Extraction) -> tuple[Page, ...]:
     """The pages with their measures: what cleaning takes away is measured in the raw text, the rest in the cleaned."""
-    before, after = _texts(raw.blocks), _texts(cleaned.blocks)
+    before, after = _texts(_kept(raw.blocks)), _texts(_kept(cleaned.blocks))
+    furniture = _texts(block for block in cleaned.blocks if block.kind in FURNITURE and block.kind != "boilerplate")
     repeated = _repeated_lines(before)
-    return tuple(
-        replace(
-            page, measures=_measures(page, before.get(page.index, ""), after.get(page.index, ""), repeated.get(page.index, 0.0))
-        )
-        for page in cleaned.pages
-    )
+
+    def measured(page: Page) -> Page:
+        found = _measures(page, before.get(page.index, ""), after.get(page.index, ""))
+        aside = _chars(furniture.get(page.index, ""))
+        return replace(page, measures=replace(found, repeated_lines=repeated.get(page.index, 0.0), furniture_chars=aside))
+
+    return tuple(measured(page) for page in cleaned.pages)
+
+
+def _kept(blocks: Iterable[Block]) -> Iterator[Block]:
+    return (block for block in blocks if block.kind not in FURNITURE)
 
 
 def _texts(blocks: Iterable[Block]) -> dict[int, str]:
     parts: dict[int, list[str]] = {}
     for block in blocks:
-        if block.kind not in FURNITURE:
-            parts.setdefault(block.page or 0, []).append(block.text)
+        parts.setdefault(block.page or 0, []).append(block.text)
     return {page: "\n".join(lines) for page, lines in parts.items()}
 
 
-def _measures(page: Page, raw: str, text: str, repeated: float) -> Measures:
+def _measures(page: Page, raw: str, text: str) -> Measures:
     tokens = text.split()
-    chars = sum(map(len, tokens))
-    letters = sum(map(len, LETTER.findall(text)))
+    lengths = list(map(len, tokens))
+    chars, letters = sum(lengths), _letters(text)
     bad, private = _spoilt(raw)
     cids = CID.findall(text) if "(cid:" in text else []
     sample = tokens[:: max(1, len(tokens) // SAMPLE)]
@@ -71,19 +87,28 @@ def _measures(page: Page, raw: str, text: str, repeated: float) -> Measures:
         words=len(tokens),
         alphabetic=_share(letters, chars),
         bad_chars=bad,
-        replacement=_share(sum(map(len, BESIDE_LOST.findall(raw))), letters) if "\ufffd" in raw else 0.0,
+        replacement=_share(len(BESIDE_LOST.findall(raw)), letters) if "\ufffd" in raw else 0.0,
         private_use=private,
         cid_tokens=len(cids),
         cid_share=_share(sum(map(len, cids)), chars),
-        single_letters=_single_letters(text, letters),
-        long_tokens=_long_tokens(text, letters),
+        single_letters=_single_letters(text, letters) if lengths.count(1) >= FEWEST_SINGLE else 0.0,
+        long_tokens=_long_tokens(text, letters) if max(lengths, default=0) >= LONG_LETTERS else 0.0,
         legacy_letters=_legacy_letters(text),
         mojibake=_mojibake(text),
-        repeated_lines=repeated,
         function_words=_function_words(sample) if pairs is not None and pairs < SUSPICIOUS_PAIRS else None,
         letter_pairs=pairs,
-        odd_tokens=_odd_tokens(tokens) if page.hidden_share >= HIDDEN else 0.0,
+        odd_tokens=_odd_tokens(text, tokens) if page.hidden_share >= HIDDEN else 0.0,
     )
+
+
+def _chars(text: str) -> int:
+    return sum(map(len, text.split()))
+
+
+def _letters(text: str) -> int:
+    """How many letters a text has; those of ASCII are counted at the speed of bytes."""
+    plain = len(text.encode("ascii", "ignore").translate(None, NOT_LETTERS))
+    return plain if text.isascii() else plain + sum(map(str.isalpha, ASCII.sub("", text)))
 
 
 def _spoilt(raw: str) -> tuple[float, float]:
@@ -91,7 +116,7 @@ def _spoilt(raw: str) -> tuple[float, float]:
 
     Runs of one character count as two: a dotted line of odd signs is one mistake, not a hundred.
     """
-    if raw.isascii() and raw.isprintable():
+    if raw.isascii() and not CONTROL.search(raw):
         return 0.0, 0.0
     kinds = {char: _kind(char) for char in set(raw)}
     if not any(kinds.values()):
@@ -102,6 +127,7 @@ def _spoilt(raw: str) -> tuple[float, float]:
     return _share(counts["bad"], chars), _share(counts["private"], chars)
 
 
+@cache
 def _kind(char: str) -> str:
     if char.isspace():
         return "blank"
@@ -117,25 +143,27 @@ def _single_letters(text: str, letters: int) -> float:
     for run in SINGLE.findall(text):
         found = [char for char in run.lower() if char != " "]
         rising = sum(ord(b) - ord(a) == 1 for a, b in pairwise(found))
-        if len(set(found)) >= 5 and rising * 2 < len(found):
+        if len(set(found)) >= FEWEST_SINGLE and rising * 2 < len(found):
             inside += len(found)
-    return _share(inside, letters)
+    return _share(inside, letters) if inside >= FEWEST_SPACED else 0.0
 
 
 def _long_tokens(text: str, letters: int) -> float:
     """The share of the letters in words of 28 letters and more, where at least five such words differ."""
-    found = LONG.findall(text)
-    return _share(sum(map(len, found)), letters) if len(set(found)) >= 5 else 0.0
+    found = [word for token in text.split() if not ADDRESS.search(token) for word in LONG.findall(token)]
+    words = [word for word in found if len(HUMP.findall(word)) < 2]
+    return _share(sum(map(len, words)), letters) if len(set(words)) >= FEWEST_LONG else 0.0
 
 
 def _legacy_letters(text: str) -> float:
     """The share of accented Latin-1 letters in Latin words: text of an 8-bit code page of another script has little else."""
     if not LEGACY_LETTER.search(text):
         return 0.0
-    words = [word for word in LEGACY_WORD.findall(text) if len(word) >= 3]
+    words = [word for word in LATIN_WORD.findall(text) if LEGACY_LETTER.search(word)]
     accented = sum(len(word) - len(word.encode("ascii", "ignore")) for word in words)
-    plain = sum(len(word) for word in re.findall(r"(?<![^\W\d_])[A-Za-z]{3,}(?![^\W\d_])", text)) if accented >= 40 else 0
-    return _share(accented, plain + sum(map(len, words))) if accented >= 40 else 0.0
+    if accented < FEWEST_ACCENTED:
+        return 0.0
+    return _share(accented, sum(map(len, LATIN_WORD.findall(text))))
 
 
 def _mojibake(text: str) -> float:
@@ -143,16 +171,16 @@ def _mojibake(text: str) -> float:
     if text.isascii():
         return 0.0
     beyond = len(text) - len(text.encode("ascii", "ignore"))
-    return _share(sum(map(len, TWICE.findall(text))), beyond)
+    inside = sum(map(len, TWICE.findall(text)))
+    return _share(inside, beyond) if inside >= FEWEST_TWICE else 0.0
 
 
 def _pairs(sample: list[str]) -> float | None:
     """How likely the letters follow one another, where enough of the words are plain Latin ones: code and tables drop out."""
     folded = letter_pairs.fold(" ".join(sample))
     words = letter_pairs.plain_words(folded)
-    with_letter = [token for token in folded.split() if LETTER.search(token)]
-    letters = sum(map(len, with_letter))
-    if len(words) < PLAIN_WORDS * len(with_letter) or sum(map(len, words)) < PLAIN_LETTERS * letters:
+    with_letter = WITH_LETTER.findall(folded)
+    if len(words) < PLAIN_WORDS * len(with_letter) or sum(map(len, words)) < PLAIN_LETTERS * sum(map(len, with_letter)):
         return None
     return letter_pairs.likelihood(words)
 
@@ -184,13 +212,14 @@ def _languages() -> dict[str, tuple[str, ...]]:
     return {word: tuple(languages) for word, languages in found.items()}
 
 
-def _odd_tokens(tokens: list[str]) -> float:
-    """The share of words with signs or digits inside, or without any vowel: what a poor OCR leaves behind."""
-    words = [token for token in tokens if any(map(str.isalpha, token))]
+def _odd_tokens(text: str, tokens: list[str]) -> float:
+    """The share of words with signs or digits inside, without any vowel or fallen apart: what a poor OCR leaves behind."""
+    words = [token[:LONGEST] for token in tokens if any(map(str.isalpha, token))]
     if len(words) < FEWEST_WORDS:
         return 0.0
     odd = sum(1 for word in words if ODD_TOKEN.search(word) or VOWELLESS.match(word.lower().strip(letter_pairs.AROUND)))
-    return odd / len(words)
+    apart = sum(len(run.split()) for run in APART.findall(text))
+    return min((odd + apart) / len(tokens), 1.0)
 
 
 def _repeated_lines(texts: dict[int, str]) -> dict[int, float]:

@@ -123,6 +123,7 @@ class Measures:
 
     chars: int = 0  # characters that are not white space
     words: int = 0
+    furniture_chars: int = 0  # characters of the page's furniture, which `chars` leaves out
     alphabetic: float = 0.0  # letters (and marks) among the characters
     bad_chars: float = 0.0  # control, unassigned and replacement characters among the characters
     replacement: float = 0.0  # U+FFFD beside a letter, among the letters
@@ -162,6 +163,7 @@ class Block:
     box: Box | None = None
     size: float | None = None
     bold: bool = False  # the whole of it
+    turned: bool = False  # runs up or down the page, not across it
 
 
 @dataclass(frozen=True, slots=True)

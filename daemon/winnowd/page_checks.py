@@ -8,6 +8,7 @@ from winnowd.config import CheckSettings
 from winnowd.judging import Remark, page_check
 from winnowd.model import Extraction, Measures, Page
 
+WHOLE = 0.7  # of the page; a smaller image below a printed running header is a figure or a map
 FAINTEST_INK = 0.0005  # share of a page; below it a scan is of an empty sheet
 HALF = 0.5  # of a page: then the least number does not matter
 FEW_BAD = 10  # characters; fewer may be the arrows and boxes of one odd font
@@ -26,6 +27,8 @@ def scanned(page: Page, document: Extraction, settings: CheckSettings) -> Remark
     """A page is an image without a text layer, so its words cannot be searched."""
     chars = _of(page).chars
     if chars >= settings.scanned_chars or page.image_cover < settings.image_cover or page.unreadable:
+        return None
+    if page.image_cover < WHOLE and _of(page).furniture_chars >= settings.scanned_chars:
         return None
     if page.ink is not None and page.ink < FAINTEST_INK:
         return None

@@ -97,28 +97,19 @@ def _short(title: str) -> str:
 
 def _packed(blocks: tuple[Block, ...]) -> list[str]:
     """The texts of the passages of a section, each filled up to the target."""
-    texts: list[str] = []
-    held: list[str] = []
+    groups: list[list[_Piece]] = []
     size = 0
     for piece in _pieces(blocks):
-        if held and size + len(piece.gap) + len(piece.text) > TARGET and size >= TINY:
-            texts.append("".join(held))
-            held, size = [], 0
-        if held:
-            held.append(piece.gap)
-            size += len(piece.gap)
-        held.append(piece.text)
-        size += len(piece.text)
-    last = "".join(held)
-    if texts and size < TINY and held:
-        texts[-1] = f"{texts[-1]}{_gap_before_last(blocks)}{last}"
-    elif held:
-        texts.append(last)
-    return texts
-
-
-def _gap_before_last(blocks: tuple[Block, ...]) -> str:
-    return PARAGRAPH_GAP
+        length = len(piece.gap) + len(piece.text)
+        if not groups or (size >= TINY and size + length > TARGET):
+            groups.append([])
+            size = 0
+        groups[-1].append(piece)
+        size += length
+    if len(groups) > 1 and size < TINY:
+        rest = groups.pop()
+        groups[-1] += rest
+    return [group[0].text + "".join(piece.gap + piece.text for piece in group[1:]) for group in groups]
 
 
 def _pieces(blocks: tuple[Block, ...]) -> Iterator[_Piece]:

@@ -211,7 +211,7 @@ class Pool:
             return Asked(child.job, body)
         if kind == RESULT and child.job is not None and body.isdigit() and int(body) <= RESULT_LIMIT:
             return self._take(child, int(body))
-        return self._bury(child)
+        return self._mourn(child, hung_up=not message)
 
     def _take(self, child: Child, length: int) -> Done:
         assert child.job is not None
@@ -223,12 +223,16 @@ class Pool:
             self._discard(child)
         return done
 
-    def _bury(self, child: Child) -> Done | None:
+    def _mourn(self, child: Child, *, hung_up: bool) -> Done | None:
         """A child that hung up, or that talks nonsense."""
         job = child.job
+        if hung_up:
+            child.process.join(1.0)  # it is about to end by itself, and its own exit code says more than our signal would
         code = self._discard(child)
         if job is None:
             return None
+        if not hung_up:
+            return Done(job, Failure("crashed", "The process that read it gave an answer that makes no sense."))
         if code == -signal.SIGKILL:
             return Done(job, Failure("out_of_memory", "The process that read it was killed, most likely for its use of memory."))
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
@@ -251,16 +255,11 @@ class Pool:
         return process
 
     def _discard(self, child: Child) -> int | None:
+        """End a child, dead or alive; the exit code it had."""
         self._selector.unregister(child.connection)
         self._children.remove(child)
         self.replaced += 1
-        if child.job is None:
-            return child.kill()
-        # A child that hung up is about to end by itself: its own exit code says more than our signal.
-        child.process.join(0.5 if not child.late(self._limits, time.monotonic()) else 0)
-        code = child.process.exitcode
-        killed = child.kill()
-        return killed if code is None else code
+        return child.kill()
 
     def _until_late(self) -> float:
         now = time.monotonic()

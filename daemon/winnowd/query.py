@@ -156,7 +156,7 @@ def _piece(match: re.Match[str]) -> _Piece:
     minus = len(word) > 1 and word[0] == "-" and word[1] != "-"
     text = word[1:] if minus else word
     prefix = text.endswith("*") and _TOKEN.fullmatch(text[-2:-1]) is not None
-    return _Piece(Term(text.removesuffix("*") if prefix else text.replace('"', " "), prefix), minus, word == "OR")
+    return _Piece(Term(text.removesuffix("*") if prefix else text.replace('"', " ").strip(), prefix), minus, word == "OR")
 
 
 def _groups(pieces: Sequence[_Piece]) -> list[list[Term]]:

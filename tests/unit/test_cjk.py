@@ -76,4 +76,4 @@ def _found(text: str, word: str) -> bool:
     db.execute("CREATE VIRTUAL TABLE t USING fts5(cjk, tokenize='unicode61 remove_diacritics 2')")
     db.execute("INSERT INTO t VALUES (?)", (spaced(text),))
     phrase = (spaced(word) or "").replace('"', '""')
-    return db.execute("SELECT count(*) FROM t WHERE t MATCH ?", (f'"{phrase}"',)).fetchone() == (1,)
+    return bool(db.execute("SELECT count(*) FROM t WHERE t MATCH ?", (f'"{phrase}"',)).fetchone()[0])

@@ -1,8 +1,8 @@
 """Turns the bytes of a text, Markdown or HTML file into characters, and says how sure that was.
 
-Hides every guess about encodings. In this order: a byte order mark; UTF-16 without one, by its NULs; strict UTF-8 over the whole
-text; UTF-8 with a few broken places; what the file declares of itself, unless the bytes contradict it; charset-normalizer on a
-bounded sample round the bytes beyond ASCII; the configured fallback.
+Hides every guess about encodings. In this order: a byte order mark; UTF-16 without one, by its NULs; strict UTF-8 over the
+whole text; UTF-8 with a few broken places; what the file declares of itself, unless the bytes contradict it; charset-
+normalizer on a bounded sample round the bytes beyond ASCII; the configured fallback.
 """
 
 import codecs
@@ -58,8 +58,9 @@ _LABELS = {
     "cp949": "euc-kr ks_c_5601-1987 ksc5601 korean windows-949 cp949 uhc",
 }
 _BY_LABEL = {label: name for name, labels in _LABELS.items() for label in labels.split()}
-"""The labels of the WHATWG Encoding Standard that still occur; Latin-1 means Windows-1252, GB2312 means GB18030. Codecs that are no
-encodings of text, and UTF-7, are left out on purpose. `utf-16` in an ASCII-readable declaration is wrong, so it is no label here."""
+"""The labels of the WHATWG Encoding Standard that still occur; Latin-1 means Windows-1252, GB2312 means GB18030.
+
+Codecs that are no encodings of text, and UTF-7, are left out on purpose; `utf-16` declared in ASCII letters is wrong."""
 
 _CODECS = {"shift_jis": "cp932", "big5": "big5hkscs"}
 """The larger sets that are meant when these are named."""
@@ -73,7 +74,14 @@ _GUESSED |= {
     "johab": "cp949",
     "euc_kr": "cp949",
 }
-_GUESSED |= {"latin_1": "cp1252", "koi8_r": "koi8-r", "koi8_u": "koi8-u", "euc_jp": "euc-jp", "mac_roman": "mac-roman"}
+_GUESSED |= {
+    "latin_1": "cp1252",
+    "cp1125": "cp866",
+    "koi8_r": "koi8-r",
+    "koi8_u": "koi8-u",
+    "euc_jp": "euc-jp",
+    "mac_roman": "mac-roman",
+}
 """Names of charset-normalizer, and the usual name of what they nearly always are in files."""
 
 _LATIN = frozenset({"cp1250", "cp1252", "cp1254", "cp1257", "iso8859-2", "iso8859-9", "iso8859-15", "mac-roman"})
@@ -81,9 +89,20 @@ _LATIN = frozenset({"cp1250", "cp1252", "cp1254", "cp1257", "iso8859-2", "iso885
 
 _BEYOND = re.compile(rb"[\x80-\xff]")
 _SAMPLE = 12_000  # bytes for charset-normalizer, which takes milliseconds for a kilobyte
-_FEW = 10  # bytes beyond ASCII; below, code pages cannot be told apart by frequency
+_FEW = 10  # bytes beyond ASCII; below, a language is a guess
 _BROKEN_SHARE = 0.1  # of the letters beyond ASCII; text in another encoding read as UTF-8 breaks at more than half of them
-_CLOSE = 0.1  # difference in coherence that charset-normalizer shows between neighbouring code pages on the same good text
+_COHERENT = 0.5  # of charset-normalizer; a language below this is a guess
+_AFTER_LETTER = re.compile(r"(?<=[a-z])([^\x00-\x7f\xad\u00b7\u2010-\u2019\u2026])(?=([a-z]?))")
+_KANA = re.compile(r"[\u3041-\u30ff]")
+_KANA_SHARE = 0.2
+
+_CENTRAL = ("cp1250", "iso8859-2")
+_PAGES: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("Polish", "Czech", "Slovak", "Hungarian", "Croatian", "Slovene", "Romanian"), _CENTRAL),
+    **dict.fromkeys(("Lithuanian", "Latvian"), ("cp1257", "iso8859-13")),
+    "Turkish": ("cp1254",),
+}
+"""The usual code pages of languages that the western ones do not cover."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,22 +160,34 @@ def _declared(data: bytes, label: str | None) -> Decoded | None:
 
 def _guessed(data: bytes, fallback: str) -> Decoded:
     sample = _sample(data)
-    few = len(_BEYOND.findall(sample)) < _FEW
-    latin = _latin_like(sample)
-    if few and latin:
+    name = _code_page(sample, fallback) if _latin_like(sample) else _script(sample)
+    if name is None:
         return _read(data, fallback)
-    matches = from_bytes(sample)
-    found = {_GUESSED.get(match.encoding, match.encoding.replace("_", "-")): match for match in reversed(list(matches))}
-    best = matches.best()
-    if best is None or not found:
-        return _read(data, fallback)
-    name = _GUESSED.get(best.encoding, best.encoding.replace("_", "-"))
-    usual = found.get(fallback)
-    neighbours = latin and (usual is None or usual.chaos - best.chaos < _CLOSE)
-    if neighbours and (usual is None or best.coherence - usual.coherence < _CLOSE) and not _read(sample, fallback).damaged:
-        name = fallback
     read = _read(data, name)
     return read if read.damaged <= _BROKEN_SHARE * _beyond_ascii(read) else _read(data, fallback)
+
+
+def _code_page(sample: bytes, fallback: str) -> str:
+    """Among the code pages of a language, which charset-normalizer tells even through the wrong one, the page that puts the
+    fewest signs inside words; the configured one where the text is short."""
+    pages = [fallback, "cp850", "mac-roman"]
+    if len(_BEYOND.findall(sample)) >= _FEW and (best := from_bytes(sample).best()) and best.coherence >= _COHERENT:
+        pages = list(_PAGES.get(best.language, pages))
+    return min(pages, key=lambda page: _misplaced(_read(sample, page).text))
+
+
+def _misplaced(text: str) -> int:
+    """How many signs stand inside words and how many capitals after small letters: the mark of a wrong code page."""
+    return sum(sign.isupper() or bool(following and not sign.isalpha()) for sign, following in _AFTER_LETTER.findall(text))
+
+
+def _script(sample: bytes) -> str | None:
+    """The encoding of text in another script, or None. Half the letters of Japanese are kana, which Korean readings lack."""
+    japanese = _read(sample, "euc-jp")
+    if not japanese.damaged and len(_KANA.findall(japanese.text)) > _KANA_SHARE * _beyond_ascii(japanese):
+        return "euc-jp"
+    best = from_bytes(sample).best()
+    return _GUESSED.get(best.encoding, best.encoding.replace("_", "-")) if best else None
 
 
 def _latin_like(sample: bytes) -> bool:

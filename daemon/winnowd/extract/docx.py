@@ -1,7 +1,8 @@
 """Reads Word documents: text in the order of the body, headings, tables, notes, and what the file says of itself.
 
-Hides that the text of a page is spread over a dozen parts. Tracked changes are read as if they were accepted, comments and hidden
-text are left out, and each of these leaves a note. Page numbers are unknown: Word breaks pages only when it shows them.
+Hides that the text of a page is spread over a dozen parts. Tracked changes are read as if they were accepted, comments and
+hidden text are left out, and each of these leaves a note. Page numbers are unknown: Word breaks pages only when it shows
+them.
 """
 
 import re
@@ -16,7 +17,6 @@ from winnowd.extract.docx_styles import attribute, child, is_on, local, numberin
 from winnowd.extract.docx_walk import Knowledge, Walker
 from winnowd.model import Block, BlockKind, Extraction, Fact, Metadata, Note, OutlineEntry, Page
 
-_STEP = 200  # blocks between two signs of life
 _CHANGES = ("ins", "del", "moveFrom", "moveTo")
 _CORE = {
     "title": "title",
@@ -51,9 +51,11 @@ def extract(reading: Reading) -> Extraction:
     if tree is None or body is None:
         raise Damaged("The package holds no readable document.")
     knowledge = _knowledge(package)
-    walker = Walker(knowledge)
+    walker = Walker(knowledge, reading.progress)
     story = chain(_furniture(tree.root, package, knowledge), walker.blocks(body))
-    blocks, cut = _bounded(story, reading)
+    blocks, cut = _bounded(story, reading.text_chars)
+    if tree.broken and not blocks:
+        raise Damaged("The XML of the document is broken from its beginning.")
     return Extraction(
         reading.format.name,
         _metadata(package, walker.title),
@@ -102,15 +104,13 @@ def _furniture(root: Element, package: Package, knowledge: Knowledge) -> Iterato
             yield replace(block, kind=kind, level=None)
 
 
-def _bounded(story: Iterable[Block], reading: Reading) -> tuple[list[Block], bool]:
-    """The blocks up to the limit of text, and whether there was more."""
+def _bounded(story: Iterable[Block], limit: int) -> tuple[list[Block], bool]:
+    """The blocks up to the limit of characters, and whether there was more."""
     blocks: list[Block] = []
     chars = 0
     for block in story:
-        if len(blocks) % _STEP == 0:
-            reading.progress()
         chars += len(block.text)
-        if chars > reading.text_chars:
+        if chars > limit:
             return blocks, True
         blocks.append(block)
     return blocks, False

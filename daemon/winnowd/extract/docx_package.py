@@ -1,7 +1,7 @@
 """Opens a Word package and hands out its parts, within limits.
 
-Hides the container: zip bombs are refused before anything is parsed, pictures and fonts are never unpacked, and a package that
-python-docx cannot open (a missing target, a relation that leads nowhere) is read by its relation files alone.
+Hides the container: zip bombs are refused before anything is parsed, pictures and fonts are never unpacked, and a package
+that python-docx cannot open (a missing target, a relation that leads nowhere) is read by its relation files alone.
 """
 
 import io

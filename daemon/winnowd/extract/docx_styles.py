@@ -1,11 +1,13 @@
 """What styles and numbering say about a Word paragraph: its outline level, whether it is hidden, its place in a list.
 
-Hides the style chain (`basedOn`), localised style ids, and the counters of numbered lists (ECMA-376 part 1, sections 17.7 and 17.9).
+Hides the style chain (`basedOn`), localised style ids, and the counters of numbered lists (ECMA-376 part 1, sections 17.7 and
+17.9).
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
 Element = Any  # an lxml element; lxml has no types of its own
@@ -16,19 +18,10 @@ BODY_LEVEL = 9
 _CHAIN = 32  # styles in one chain; Word allows 11, and a loop has to end
 _HEADING_NAME = re.compile(r"heading\s*([1-9])", re.IGNORECASE)
 _LEVELS = 9
-_ROMAN = (
-    (1000, "m"),
-    (900, "cm"),
-    (500, "d"),
-    (400, "cd"),
-    (100, "c"),
-    (90, "xc"),
-    (50, "l"),
-    (40, "xl"),
-    (10, "x"),
-    (9, "ix"),
+_ROMAN: tuple[tuple[int, str], ...] = (
+    *((1000, "m"), (900, "cm"), (500, "d"), (400, "cd"), (100, "c"), (90, "xc"), (50, "l"), (40, "xl")),
+    *((10, "x"), (9, "ix"), (5, "v"), (4, "iv"), (1, "i")),
 )
-_ROMAN += ((5, "v"), (4, "iv"), (1, "i"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,14 +54,22 @@ class Numbering:
 
 
 def local(element: Element) -> str:
-    """The name of an element without its namespace, which differs between strict and transitional files; empty for a comment."""
-    tag = element.tag
+    """The name of an element without its namespace, which differs between strict and other files; empty for a comment."""
+    return _short(element.tag)
+
+
+@lru_cache(maxsize=1_000)
+def _short(tag: object) -> str:
     return tag.rpartition("}")[2] if isinstance(tag, str) else ""
 
 
 def child(element: Element | None, name: str) -> Element | None:
     """The first child element of that local name, or None."""
-    return next((found for found in element if local(found) == name), None) if element is not None else None
+    if element is not None:
+        for found in element:
+            if _short(found.tag) == name:
+                return found
+    return None
 
 
 def attribute(element: Element | None, name: str = "val") -> str | None:
@@ -181,7 +182,7 @@ def _style_level(chain: Sequence[Element]) -> int | None:
 def _numbering(num: Element, abstract: Mapping[str, Element]) -> Numbering:
     abstract_id = attribute(child(num, "abstractNumId")) or ""
     levels = {number_of(e, "ilvl") or 0: _level(e) for e in abstract.get(abstract_id, ()) if local(e) == "lvl"}
-    restarts = {}
+    restarts: dict[int, int] = {}
     for override in num:
         if local(override) == "lvlOverride":
             at = number_of(override, "ilvl") or 0

@@ -1,11 +1,12 @@
 """Walks the elements of a Word document in the order of its body and yields blocks.
 
-Hides the grammar of WordprocessingML (ECMA-376 part 1, chapter 17): runs, fields, content controls, tracked changes, text boxes,
-notes, tables. Names are compared without their namespace, so strict and transitional files read alike. Each element is visited once.
+Hides the grammar of WordprocessingML (ECMA-376 part 1, chapter 17): runs, fields, content controls, tracked changes, text
+boxes, notes, tables. Names are compared without their namespace, so strict and transitional files read alike. Each element is
+visited once.
 """
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from winnowd.extract.docx_styles import (
@@ -29,9 +30,14 @@ HEADING_CHARS = 400
 SPAN = 63
 """Columns of a Word table; a wider span is nonsense."""
 
+_STEP = 500  # paragraphs between two signs of life
+
 _SKIPPED = frozenset(
-    "pPr rPr sdtPr sdtEndPr tblPr tblGrid trPr tcPr del moveFrom instrText delInstrText delText Fallback rt rubyPr fldData "
-    "sectPr proofErr bookmarkStart bookmarkEnd annotationRef ctrlPr oMathParaPr smartTagPr customXmlPr numberingChange".split()
+    [
+        *("pPr", "rPr", "sdtPr", "sdtEndPr", "tblPr", "tblGrid", "trPr", "tcPr", "sectPr", "rubyPr", "ctrlPr", "oMathParaPr"),
+        *("smartTagPr", "customXmlPr", "del", "moveFrom", "delText", "instrText", "delInstrText", "fldData", "Fallback", "rt"),
+        *("proofErr", "bookmarkStart", "bookmarkEnd", "annotationRef", "numberingChange"),
+    ]
 )
 """Elements without text of the accepted document; `rt` is the reading above a ruby base."""
 
@@ -65,8 +71,10 @@ class _Paragraph:
 class Walker:
     """One walk through one document; counts lists, and remembers what it left out."""
 
-    def __init__(self, knowledge: Knowledge) -> None:
+    def __init__(self, knowledge: Knowledge, progress: Callable[[], None] = lambda: None) -> None:
         self._known = knowledge
+        self._progress = progress
+        self._paragraphs = 0
         self._counters = Counters(knowledge.numberings)
         self._carried = ""  # text of a paragraph whose end was deleted, waiting for the next
         self.hidden = 0  # characters of hidden text
@@ -89,6 +97,9 @@ class Walker:
                 yield from self.blocks(element)
 
     def _paragraph(self, element: Element) -> Iterator[Block]:
+        self._paragraphs += 1
+        if self._paragraphs % _STEP == 0:
+            self._progress()
         properties = child(element, "pPr")
         paragraph = _Paragraph([self._carried], [], [], [])
         style = self._style(child(properties, "pStyle"))

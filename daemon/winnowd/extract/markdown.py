@@ -1,7 +1,7 @@
 """Reads Markdown: headings, paragraphs, lists, tables, code, and the front matter.
 
-Hides the syntax (CommonMark with tables, as markdown-it-py reads it). Markup is taken off: of a link its text stays, of a picture its
-description. Input that a parser cannot nest is read as plain paragraphs.
+Hides the syntax (CommonMark with tables, as markdown-it-py reads it). Markup is taken off: of a link its text stays, of a
+picture its description. Input that a parser cannot nest is read as plain paragraphs.
 """
 
 import re
@@ -166,7 +166,7 @@ def _said(token: Token) -> str:
         return "\n"
     if token.type == "html_inline":
         return "\n" if _BREAK.match(token.content) else ""
-    return token.content  # of text, code and pictures; opening and closing tokens have none
+    return str(token.content)  # of text, code and pictures; opening and closing tokens have none
 
 
 def _html(source: str) -> Iterator[Block]:

@@ -15,8 +15,9 @@ from winnowd.extract import Reading
 from winnowd.extract.pdf_facts import credible_title, metadata
 from winnowd.extract.pdf_open import FAULTS, cut_off, guard_memory, open_pdf, reason
 from winnowd.extract.pdf_outline import Bookmarks, bookmarks, page_labels
-from winnowd.extract.pdf_pages import OCR_COVER, OCR_SHARE, Sheet, read_sheet
+from winnowd.extract.pdf_pages import Sheet, read_sheet
 from winnowd.extract.pdf_plain import extract_plain
+from winnowd.extract.pdf_unseen import OCR_COVER, OCR_SHARE
 from winnowd.layout import blocks as laid_out
 from winnowd.layout import body_size, with_headings
 from winnowd.model import Block, Extraction, Fact, Metadata, Note, OutlineEntry, Page
@@ -101,7 +102,12 @@ def _leaf(pdf: pymupdf.Document, index: int, label: str) -> _Leaf:
 def _page_notes(sheet: Sheet) -> Iterator[Note]:
     page = sheet.page
     if page.hidden_share >= OCR_SHARE and page.image_cover >= OCR_COVER:
-        yield Note("ocr_layer", "the text is an invisible layer over an image, as made by text recognition", page.index, page.hidden_share)
+        yield Note(
+            "ocr_layer",
+            "the text is an invisible layer over an image, as made by text recognition",
+            page.index,
+            page.hidden_share,
+        )
     if sheet.hidden:
         chars = sum(len(line.text) for line in sheet.hidden)
         start = " ".join(line.text for line in sheet.hidden)[:60]
@@ -132,7 +138,9 @@ def _assembled(pdf: pymupdf.Document, reading: Reading, leaves: list[_Leaf], lab
         "pdf",
         metadata=_titled(metadata(pdf), blocks),
         pages=tuple(leaf.page for leaf in leaves),
-        outline=tuple(replace(entry, page_label=None if entry.page_index is None else labels[entry.page_index]) for entry in outline),
+        outline=tuple(
+            replace(entry, page_label=None if entry.page_index is None else labels[entry.page_index]) for entry in outline
+        ),
         blocks=blocks,
         notes=(*_whole_notes(pdf, reading, leaves, marks), *(note for leaf in leaves for note in leaf.notes)),
         paged=True,
@@ -177,11 +185,17 @@ def _whole_notes(pdf: pymupdf.Document, reading: Reading, leaves: list[_Leaf], m
     if pdf.is_repaired and cut_off(reading.path, reading.size):
         yield Note("truncated", "the end of the file is missing")
     elif promised != len(leaves) < PAGES and leaves[-1].page.unreadable:
-        yield Note("damaged", f"the file promises {promised} pages, but only {len(leaves)} can be found", measure=float(promised))
+        yield Note(
+            "damaged", f"the file promises {promised} pages, but only {len(leaves)} can be found", measure=float(promised)
+        )
     if promised > PAGES:
         yield Note("bounded", f"only the first {PAGES} of {promised} pages were read", measure=float(promised))
     if marks.damaged:
-        yield Note("damaged_outline", f"the bookmarks are damaged: {len(marks.entries)} could be read", measure=float(len(marks.entries)))
+        yield Note(
+            "damaged_outline",
+            f"the bookmarks are damaged: {len(marks.entries)} could be read",
+            measure=float(len(marks.entries)),
+        )
     if attached := _attachments(pdf):
         yield Note("attachments", f"{attached} embedded files were not read", measure=float(attached))
 

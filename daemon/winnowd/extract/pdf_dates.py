@@ -58,7 +58,9 @@ def _assemble(fields: list[str | None], sign: str | None, hours: str | None, min
     date = "-".join(f"{number:02}" for number in numbers[:3])
     if len(numbers) < 4:
         return date
-    time = ":".join(f"{number:02}" for number in [*numbers[3:], 0][: max(2, len(numbers) - 3)])  # an hour alone is no time of day
+    time = ":".join(
+        f"{number:02}" for number in [*numbers[3:], 0][: max(2, len(numbers) - 3)]
+    )  # an hour alone is no time of day
     return f"{date}T{time}{_offset(sign, hours, minutes)}"
 
 
@@ -67,7 +69,7 @@ def _valid(numbers: list[int]) -> bool:
     if year not in _YEARS:
         return False
     try:
-        datetime(year, month, day, *time)
+        datetime(year, month, day, *time)  # type: ignore[arg-type]  # at most hour, minute and second
     except ValueError:
         return False
     return True
@@ -101,7 +103,7 @@ def _spelled(text: str) -> str | None:
         moment = datetime(*parsed[:6])
     except ValueError:
         return None
-    if parsed[9] is None or "+" not in text and "-" not in text:
+    if parsed[9] is None or ("+" not in text and "-" not in text):
         return moment.isoformat()
     sign, minutes = ("-" if parsed[9] < 0 else "+"), abs(parsed[9]) // 60
     return f"{moment.isoformat()}{sign}{minutes // 60:02}:{minutes % 60:02}"

@@ -53,7 +53,10 @@ _FILE_NAME = re.compile(
     r"|tiff?|jpe?g|png|bmp|dwg|mif|book|pages|key|prn|lwp|wps|sxw)|\S*[\\/]\S*|[a-z]+:/.*|[A-Za-z]:\\.*|[^\s]*_[^\s]*",
     re.IGNORECASE,
 )
-_NOBODY = re.compile(r"\(?(?:unknown|anonymous|unspecified|user|owner|administrator|admin|author|null|none)\)?|[A-Z]+\(0x[0-9a-f]+\)", re.IGNORECASE)
+_NOBODY = re.compile(
+    r"\(?(?:unknown|anonymous|unspecified|user|owner|administrator|admin|author|null|none)\)?|[A-Z]+\(0x[0-9a-f]+\)",
+    re.IGNORECASE,
+)
 _LANGUAGE = re.compile(r"[A-Za-z]{2,3}(?:[-_][A-Za-z0-9]{1,8})*")
 _PDFDOC = str.maketrans(
     {character: chr(code) for code, character in enumerate("•†‡…—–ƒ⁄‹›−‰„“”‘’‚™ﬁﬂŁŒŠŸŽıłœšž", 0x80)}
@@ -128,7 +131,15 @@ def _believe(facts: list[Fact], key: str, credible: Callable[[str], str | None])
 def _by_trust(facts: list[Fact]) -> list[Fact]:
     """XMP before Info, for PDF 2.0 retired Info; but an Info that was changed later was changed by somebody who meant it."""
     changed = {
-        source: max((date for fact in facts if fact.source == source and fact.key in ("modified", "described") if (date := iso_date(fact.value))), default="")
+        source: max(
+            (
+                date
+                for fact in facts
+                if fact.source == source and fact.key in ("modified", "described")
+                if (date := iso_date(fact.value))
+            ),
+            default="",
+        )
         for source in ("info", "xmp")
     }
     rank = {"catalog": 0, "xmp": 1, "info": 2}
@@ -156,7 +167,7 @@ def _text(pdf: pymupdf.Document, xref: int, key: str) -> list[str]:
 
 
 def _object(pdf: pymupdf.Document, reference: str) -> pymupdf.mupdf.PdfObj:
-    number = int(reference.split()[0])
+    number = int(reference.split(maxsplit=1)[0])
     return pymupdf.mupdf.pdf_load_object(pymupdf.mupdf.pdf_document_from_fz_document(pdf.this), number)
 
 
@@ -169,7 +180,11 @@ def tidy(text: str) -> str:
     text = _LANGUAGE_ESCAPE.sub("", text[: 2 * VALUE_CHARS])
     if any(character > "\x7f" for character in text):
         text = _mended(text)
-    text = "".join(" " if character in "\t\r\n" else character for character in text if character in "\t\r\n" or character.isprintable() or character == " ")
+    text = "".join(
+        " " if character in "\t\r\n" else character
+        for character in text
+        if character in "\t\r\n" or character.isprintable() or character == " "
+    )
     return unicodedata.normalize("NFC", text).strip()[:VALUE_CHARS]
 
 
@@ -186,7 +201,7 @@ def _mended(text: str) -> str:
 def _xmp(pdf: pymupdf.Document) -> list[tuple[str, str]]:
     try:
         kind, value = pdf.xref_get_key(pdf.pdf_catalog(), "Metadata")
-        packet = pdf.xref_stream(int(value.split()[0])) if kind == "xref" else b""
+        packet = pdf.xref_stream(int(value.split(maxsplit=1)[0])) if kind == "xref" else b""
     except FAULTS:
         return []
     return xmp_facts(packet or b"")
@@ -220,7 +235,7 @@ def _value(element: etree._Element) -> str:
     """The text of a property: its own, the default of its alternatives, or its items in order."""
     items = list(element.iter(f"{_RDF}li"))
     if not items:
-        return "".join(element.itertext())
+        return "".join(map(str, element.itertext()))
     if element.find(f"{_RDF}Alt") is not None:
         items = [item for item in items if item.get(_XML_LANG) == "x-default"][:1] or items[:1]
-    return "; ".join(filter(None, (" ".join("".join(item.itertext()).split()) for item in items)))
+    return "; ".join(filter(None, (" ".join("".join(map(str, item.itertext())).split()) for item in items)))

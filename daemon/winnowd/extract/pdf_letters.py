@@ -10,14 +10,14 @@ from winnowd.model import Line
 SPACED = re.compile(r"(?<!\S)(?:[^\W\d_] ){3,}[^\W\d_](?!\S)")
 """Four or more single letters in a row; less is common in formulas."""
 _WORD_GAP = 1.6
-"""A gap this much wider than the usual one between the letters parts two words; a blank is at least as wide as a narrow letter."""
+"""A gap this much wider than the usual one between the letters parts two words."""
 
 
 def closed_up(lines: list[Line], characters: list[dict[str, Any]]) -> list[Line]:
     """The lines, those with letters set apart rebuilt from the gaps between their characters.
 
-    `characters` are the raw blocks of the same page: MuPDF says there which blanks it put in by itself (`synthetic`). A blank that the
-    source has stays: `A B C D` may be four answers.
+    `characters` are the raw blocks of the same page: MuPDF says which blanks it put in by itself. A blank of the source
+    stays: `A B C D` may be four answers.
     """
     raw = {_place(found["bbox"]): found for block in characters for found in block.get("lines", ())}
     return [_closed(line, raw.get(_place(line.box))) if SPACED.search(line.text) else line for line in lines]
@@ -36,7 +36,7 @@ def _closed(line: Line, found: dict[str, Any] | None) -> Line:
 
 
 def gap_words(characters: list[tuple[str, float, float, bool]]) -> str:
-    """The text of characters (text, left, right, put in by the parser), with blanks only where the source has one or the gap is wide.
+    """The text of characters (text, left, right, put in by the parser), with blanks only from the source or for a wide gap.
 
     >>> gap_words([("A", 0, 7, False), (" ", 7, 12, True), ("T", 12, 19, False), (" ", 19, 24, True), ("O", 40, 47, False)])
     'AT O'
@@ -52,4 +52,6 @@ def gap_words(characters: list[tuple[str, float, float, bool]]) -> str:
         end, blank = right, False
     gaps = [gap for _, gap in parts[1:] if gap > 0]
     limit = _WORD_GAP * median(gaps) if gaps else 0.0
-    return "".join(" " + text if gap > limit and not text.startswith(" ") and place else text for place, (text, gap) in enumerate(parts)).strip()
+    return "".join(
+        " " + text if gap > limit and not text.startswith(" ") and place else text for place, (text, gap) in enumerate(parts)
+    ).strip()

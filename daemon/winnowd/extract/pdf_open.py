@@ -7,7 +7,16 @@ import pymupdf
 
 from winnowd.errors import Damaged, Encrypted, OutOfMemory
 
-FAULTS = (RuntimeError, ValueError, TypeError, AttributeError, LookupError, AssertionError, OverflowError, pymupdf.mupdf.FzErrorBase)
+FAULTS = (
+    RuntimeError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    AssertionError,
+    OverflowError,
+    pymupdf.mupdf.FzErrorBase,
+)
 """What MuPDF's binding was seen to raise on broken files: its own errors, and those of Python code that met a null object."""
 
 _OUT_OF_MEMORY = re.compile(r"malloc|calloc|realloc|out of memory|cannot allocate", re.IGNORECASE)
@@ -48,7 +57,7 @@ def reason(error: BaseException) -> str:
 
 
 def cut_off(path: str, size: int) -> bool:
-    """Whether the end of the file is missing: no end mark near its end, or it is shorter than it says of itself (linearised)."""
+    """Whether the end of the file is missing: no end mark near its end, or shorter than it says of itself (linearised)."""
     with open(path, "rb") as file:
         head = file.read(_HEAD)
         file.seek(max(0, size - _TAIL))

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pymupdf
+from pymupdf import mupdf
 
 from winnowd.extract.pdf_facts import tidy
 from winnowd.extract.pdf_open import FAULTS
 from winnowd.model import OutlineEntry
-
-mupdf = pymupdf.mupdf
 
 ENTRIES = 20_000
 DEPTH = 64
@@ -43,7 +42,7 @@ def bookmarks(pdf: pymupdf.Document, pages: int) -> Bookmarks:
     return Bookmarks(tuple(entries))
 
 
-def _items(root: "mupdf.PdfObj") -> Iterator[tuple[int, "mupdf.PdfObj | None"]]:
+def _items(root: mupdf.PdfObj) -> Iterator[tuple[int, mupdf.PdfObj | None]]:
     """Level and item in order; None once, at the end, where the tree loops or is beyond the bounds."""
     seen: set[int] = set()
     waiting = [(1, mupdf.pdf_dict_gets(root, "First"))]
@@ -61,7 +60,7 @@ def _items(root: "mupdf.PdfObj") -> Iterator[tuple[int, "mupdf.PdfObj | None"]]:
         waiting.append((level + 1, mupdf.pdf_dict_gets(item, "First")))
 
 
-def _target(document: "mupdf.PdfDocument", item: "mupdf.PdfObj") -> int | None:
+def _target(document: mupdf.PdfDocument, item: mupdf.PdfObj) -> int | None:
     """The page index an item leads to; None for other files, web pages and what cannot be resolved."""
     target = mupdf.pdf_dict_gets(item, "Dest")
     if not target.m_internal:
@@ -96,7 +95,7 @@ def page_labels(pdf: pymupdf.Document, pages: int) -> list[str]:
     return labels(ranges, pages)
 
 
-def _ranges(root: "mupdf.PdfObj") -> Iterator[tuple[int, str, str, int]]:
+def _ranges(root: mupdf.PdfObj) -> Iterator[tuple[int, str, str, int]]:
     """First page index, style, prefix and first number of every range in the number tree."""
     waiting, seen = [(0, root)], 0
     while waiting and seen < _LABEL_RANGES:
@@ -104,7 +103,9 @@ def _ranges(root: "mupdf.PdfObj") -> Iterator[tuple[int, str, str, int]]:
         if not mupdf.pdf_is_dict(node) or depth > _LABEL_DEPTH:
             continue
         numbers, kids = mupdf.pdf_dict_gets(node, "Nums"), mupdf.pdf_dict_gets(node, "Kids")
-        waiting += [(depth + 1, mupdf.pdf_array_get(kids, place)) for place in range(min(mupdf.pdf_array_len(kids), _LABEL_RANGES))]
+        waiting += [
+            (depth + 1, mupdf.pdf_array_get(kids, place)) for place in range(min(mupdf.pdf_array_len(kids), _LABEL_RANGES))
+        ]
         for place in range(0, min(mupdf.pdf_array_len(numbers), 2 * _LABEL_RANGES) - 1, 2):
             rule = mupdf.pdf_array_get(numbers, place + 1)
             first = mupdf.pdf_dict_gets(rule, "St")
@@ -148,7 +149,9 @@ def numeral(style: str, number: int) -> str:
 def _roman(number: int) -> str:
     text = ""
     for value, letters in zip(
-        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1), "m cm d cd c xc l xl x ix v iv i".split(), strict=True
+        (1000, 900, 500, 400, 100, 90, 50, 40, 10, 9, 5, 4, 1),
+        ("m", "cm", "d", "cd", "c", "xc", "l", "xl", "x", "ix", "v", "iv", "i"),
+        strict=True,
     ):
         text += letters * (number // value)
         number %= value

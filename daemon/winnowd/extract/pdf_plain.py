@@ -4,13 +4,23 @@ import logging
 import re
 
 import pypdf
-from pypdf.errors import PyPdfError
+from pypdf.errors import DeprecationError, PyPdfError
 
 from winnowd.errors import Damaged, Encrypted
 from winnowd.extract import Reading
 from winnowd.model import Block, Extraction, Note, Page
 
-_FAULTS = (PyPdfError, ValueError, TypeError, AttributeError, LookupError, AssertionError, RecursionError, OverflowError, NotImplementedError)
+_FAULTS = (
+    PyPdfError,
+    ValueError,
+    TypeError,
+    AttributeError,
+    LookupError,
+    AssertionError,
+    RecursionError,
+    OverflowError,
+    NotImplementedError,
+)
 """What pypdf was seen to raise on broken files."""
 PAGES = 2_000
 """pypdf takes about ten times as long as MuPDF; beyond this the rest is left out."""

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 
 def markdown_rows(rows: Iterable[Sequence[str]]) -> str:
-    """One line per row, a rule after the first; pipes are escaped and line breaks in cells become blanks. Empty rows are left out.
+    """One line per row, a rule after the first; pipes are escaped, line breaks in cells become blanks, empty rows go.
 
     >>> print(markdown_rows([["Site", "Depth"], ["North\\nquay", "7 | 8 m"]]))
     | Site | Depth |

@@ -1,7 +1,7 @@
 """Reads plain text, reStructuredText, AsciiDoc and CSV.
 
-Hides the few conventions by which plain text shows structure: blank lines, form feeds, underlined or prefixed section titles, and
-the dialects of CSV. Whatever does not follow them is kept as paragraphs, so nothing is lost.
+Hides the few conventions by which plain text shows structure: blank lines, form feeds, underlined or prefixed section titles,
+and the dialects of CSV. Whatever does not follow them is kept as paragraphs, so nothing is lost.
 """
 
 import csv
@@ -41,7 +41,7 @@ def extract(reading: Reading) -> Extraction:
 
 
 def read_text(reading: Reading, declared: Callable[[bytes], str | None] = lambda data: None) -> tuple[Decoded, list[Note]]:
-    """The decoded text of a file, cut to the limit, and notes on damage and on what was cut. `declared` finds a label in the bytes."""
+    """The text of a file, cut to the limit, and notes on damage and on what was cut. `declared` finds a label in the bytes."""
     with open(reading.path, "rb") as stream:
         data = stream.read(reading.text_chars * 4 + 4)  # no encoding takes more than four bytes for a letter
     reading.progress()
@@ -186,7 +186,7 @@ def _read_rows(text: str, delimiter: str) -> Iterator[list[str]]:
 
 
 def _regular(text: str, delimiter: str) -> int:
-    """How many rows have as many cells, of at least two, as most rows have. The sniffer of the csv module takes quadratic time."""
+    """How many rows have as many cells, two or more, as most rows have. The sniffer of the csv module is quadratic."""
     try:
         widths = Counter(len(row) for row in _read_rows(text, delimiter) if len(row) > 1)
     except csv.Error:

@@ -1,27 +1,36 @@
 """Lines of one page to blocks: rows are put together, then paragraphs, lists, code, captions and tables are told apart."""
 
 import re
-from collections import Counter
-from dataclasses import replace
-from statistics import median
+from dataclasses import dataclass, replace
+from itertools import pairwise
 
-from winnowd.layout.order import in_reading_order
+from winnowd.layout.order import in_reading_order, on_one_row
 from winnowd.layout.tables import table_at
-from winnowd.model import Block, BlockKind, Line, Page
+from winnowd.model import Block, BlockKind, Box, Line, Page
 
 Row = tuple[Line, ...]
 """Lines that stand side by side on one baseline, from left to right: the cells of a table row, or words set far apart."""
 
 _TWICE = 1.5
 """Points: the same text drawn again this near is a way to make it look bold."""
+_INITIAL = 1.7
+"""A single letter larger than the next line by this factor is an initial."""
 _PITCH = 1.35
 """A distance between baselines above this many usual ones parts two paragraphs."""
+_TITLE_PITCH = 1.7
+"""In letter sizes: titles are set wider than the text below them."""
 _COMMON_PITCH = 0.15
-"""A distance is common when this share of the text stands under it: single-line paragraphs are often more than that of wrapped lines."""
+"""A distance is common when this share of the text stands under it: many paragraphs have one line."""
 _INDENT = 0.8
 """In letter sizes: less is noise of the setting, more is meant."""
+_FIRST_INDENT = 3.5
+"""In letter sizes: a first line further in than this is no indented one, but a centred heading."""
+_BOLD_PITCH = 1.15
+"""Bold letters begin a new block with less white than others, but not with none: a bold word may open any line."""
 _SHORT = 0.75
 """A line that fills less of its column than this has ended early."""
+_LOOK_BACK = 12
+"""So many rows tell the edges of a paragraph; looking at all of a long one for each of its rows would take for ever."""
 _SAME_SIZE = 0.08
 """Sizes within this share are the same: superscripts and small capitals shift what MuPDF says of a line."""
 _CODE_ADVANCE = 0.6
@@ -34,11 +43,22 @@ _CAPTION = re.compile(
     r"\s*[\dIVXA-Z][\w.-]*\s*(?:[.:|–—]|$)",
     re.IGNORECASE,
 )
-_ENDED = re.compile(r"[.!?:;。！？][\"'”’»)\]]*$")
+_LABEL = re.compile(r"(?:fig(?:ure|\.)?|table|chart)\s*[\dIVXA-Z][\w-]*(?:\.\d+)?[.:]?\s*", re.IGNORECASE)
+"""A caption of which only the label stands on the first line."""
+_STOPS = tuple(".!?:;。！？")
+_CLOSING = "\"'”’»)]"
+
+
+@dataclass(frozen=True, slots=True)
+class _Usual:
+    """What is usual on a page: the distance of two lines in letter sizes, and the letter size in points."""
+
+    pitch: float
+    size: float
 
 
 def blocks(lines: tuple[Line, ...], page: Page) -> tuple[Block, ...]:
-    """The blocks of a page in reading order. Lines come in the order of the source, which is kept unless it is plainly not that of reading.
+    """The blocks of a page in reading order. Lines come in the order of the source, which is kept unless it is plainly wrong.
 
     >>> page = Page(0, width=600, height=800)
     >>> [b.text for b in blocks((Line("One", (0, 0, 50, 10), 10), Line("Two", (0, 50, 50, 60), 10)), page)]
@@ -46,8 +66,29 @@ def blocks(lines: tuple[Line, ...], page: Page) -> tuple[Block, ...]:
     """
     upright = [line for line in once(lines) if not line.rotated]
     turned = [line for line in lines if line.rotated]
-    rows = as_rows(in_reading_order(upright, page))
-    return (*_blocks(rows, page), *_blocks([(line,) for line in turned], page))
+    return (*_blocks(as_rows(with_initials(in_reading_order(upright, page))), page), *_turned(turned, page))
+
+
+def _turned(lines: list[Line], page: Page) -> list[Block]:
+    """Blocks of lines that run up or down the page: laid out as if the page were turned, with boxes as they are.
+
+    Lines of text that runs upwards follow each other to the right, of text that runs downwards to the left.
+    """
+    if not lines:
+        return []
+    rightwards = sum((two.box[0] > one.box[0]) - (two.box[0] < one.box[0]) for one, two in pairwise(lines)) >= 0
+    frame = replace(page, width=page.height, height=page.width)
+    upright = [replace(line, box=_turn(line.box, page, rightwards), rotated=False) for line in lines]
+    found = _blocks(as_rows(in_reading_order(upright, frame)), frame)
+    return [replace(block, box=_turn(block.box, frame, not rightwards) if block.box else None, turned=True) for block in found]
+
+
+def _turn(box: Box, page: Page, clockwise: bool) -> Box:
+    """A box of a page when the page is turned by a quarter."""
+    x0, y0, x1, y1 = box
+    if clockwise:
+        return page.height - y1, x0, page.height - y0, x1
+    return y0, page.width - x1, y1, page.width - x0
 
 
 def once(lines: tuple[Line, ...]) -> list[Line]:
@@ -59,11 +100,45 @@ def once(lines: tuple[Line, ...]) -> list[Line]:
     kept: list[Line] = []
     places: dict[str, list[Line]] = {}
     for line in lines:
-        same = places.setdefault(line.text, [])
-        if not any(abs(other.box[0] - line.box[0]) < _TWICE and abs(other.box[1] - line.box[1]) < _TWICE for other in same[-8:]):
+        same = places.get(line.text)
+        if same is None:
+            places[line.text] = [line]
+        elif any(abs(other.box[0] - line.box[0]) < _TWICE and abs(other.box[1] - line.box[1]) < _TWICE for other in same[-8:]):
+            continue
+        else:
             same.append(line)
-            kept.append(line)
+        kept.append(line)
     return kept
+
+
+def with_initials(lines: list[Line]) -> list[Line]:
+    """The lines, large initials joined to the words they begin. The lines beside an initial begin where it does.
+
+    >>> [line.text for line in with_initials([Line("O", (0, 0, 20, 30), 28), Line("nce upon", (21, 2, 60, 12), 10)])]
+    ['Once upon']
+    """
+    result: list[Line] = []
+    initial: Line | None = None
+    for line in lines:
+        text = line.text
+        if result and len(result[-1].text) <= 2 and _is_initial(result[-1], line):
+            initial = result.pop()
+            text = initial.text.strip() + text
+        beside = initial and line.box[1] + line.box[3] < 2 * initial.box[3] and 0 <= line.box[0] - initial.box[2] < line.size
+        result.append(replace(line, text=text, box=(initial.box[0], *line.box[1:])) if initial and beside else line)
+    return result
+
+
+def _is_initial(one: Line, line: Line) -> bool:
+    return (
+        len(one.text.strip()) == 1
+        and one.text.strip().isupper()
+        and one.size > _INITIAL * line.size
+        and line.text[:1].isalpha()
+        and -0.2 * line.size <= line.box[0] - one.box[2] < line.size
+        and one.box[1] < line.box[3]
+        and line.box[1] < one.box[3]
+    )
 
 
 def as_rows(lines: list[Line]) -> list[Row]:
@@ -78,25 +153,23 @@ def as_rows(lines: list[Line]) -> list[Row]:
 
 
 def _beside(left: Line, right: Line) -> bool:
-    overlap = min(left.box[3], right.box[3]) - max(left.box[1], right.box[1])
-    lower = min(left.box[3] - left.box[1], right.box[3] - right.box[1])
-    return overlap > 0.5 * lower and right.box[0] >= left.box[2] - 0.3 * right.size
+    return right.box[0] >= left.box[2] - 0.3 * right.size and on_one_row(left, right)
 
 
 def _blocks(rows: list[Row], page: Page) -> list[Block]:
-    pitch = _usual_pitch(rows)
+    usual = _usual(rows)
     result: list[Block] = []
     waiting: list[Row] = []
     place = 0
     while place < len(rows):
-        taken, markdown = table_at(rows, place)
+        taken, markdown = table_at(rows, place) if len(rows[place]) > 1 else (0, "")
         if taken:
             result += _finished(waiting, page)
             result.append(_block("table", markdown, rows[place : place + taken], page))
             waiting, place = [], place + taken
             continue
         following = rows[place + 1] if place + 1 < len(rows) else None
-        if waiting and _parts(waiting, rows[place], following, pitch):
+        if waiting and _parts(waiting, rows[place], following, usual):
             result += _finished(waiting, page)
             waiting = []
         waiting.append(rows[place])
@@ -104,75 +177,91 @@ def _blocks(rows: list[Row], page: Page) -> list[Block]:
     return result + _finished(waiting, page)
 
 
-def _usual_pitch(rows: list[Row]) -> float:
-    """The distance between the baselines of two lines of a paragraph, in letter sizes: the smallest that is common on the page."""
-    steps: Counter[float] = Counter()
-    for above, below in zip(rows, rows[1:], strict=False):
-        step = below[0].box[3] - above[0].box[3]
-        if 0.9 * below[0].size < step < 3 * below[0].size and _same_size(above[0], below[0]):
-            steps[round(step / below[0].size, 1)] += len(below[0].text)
+def _usual(rows: list[Row]) -> _Usual:
+    """The size of most letters, and the distance between two lines of a paragraph: the smallest that is common on the page."""
+    steps: dict[float, int] = {}
+    sizes: dict[float, int] = {}
+    above: Line | None = None
+    for row in rows:
+        line = row[0]
+        size, chars = line.size, len(line.text)
+        sizes[size] = sizes.get(size, 0) + chars
+        step = (line.box[3] - above.box[3]) / size if above and size else 0.0
+        if above and 0.9 < step < 3 and _same_size(above, line):
+            step = round(step, 1)
+            steps[step] = steps.get(step, 0) + chars
+        above = line
     enough = _COMMON_PITCH * sum(steps.values())
-    return min((step for step, chars in steps.items() if chars >= enough), default=1.2)
+    pitch = min((step for step, chars in steps.items() if chars >= enough), default=1.2)
+    return _Usual(max(pitch, 1.0), max(sizes, key=sizes.__getitem__, default=0.0))
 
 
 def _same_size(one: Line, other: Line) -> bool:
-    return abs(one.size - other.size) <= _SAME_SIZE * max(one.size, other.size)
+    return one.size == other.size or abs(one.size - other.size) <= _SAME_SIZE * max(one.size, other.size)
 
 
-def _parts(block: list[Row], row: Row, following: Row | None, pitch: float) -> bool:
+def _parts(block: list[Row], row: Row, following: Row | None, usual: _Usual) -> bool:
     """Whether a row begins a new block after those collected so far."""
-    last, new = block[-1][0], row[0]
-    if not _same_size(last, new) or last.mono != new.mono:
-        return True
+    last, new = _main(block[-1]), _main(row)
+    size = new.size
     step = new.box[3] - last.box[3]
+    if len(block) == 1 and 0 < step < 2 * size and _LABEL.fullmatch(last.text):
+        return False
+    if last.mono != new.mono or not _same_size(last, new):
+        return True
     if step <= 0:  # up, to the next column
-        return _ended(block, new)
-    if step > max(_PITCH * pitch, 1.0 + 0.1) * new.size:
+        return _ended(block[-1]) or not row[0].text[:1].islower()
+    if step > (_PITCH * usual.pitch if size <= 1.2 * usual.size else max(_PITCH * usual.pitch, _TITLE_PITCH)) * size:
         return True
     if new.mono:
         return False
-    if last.bold != new.bold and (_short(block, last) or not last.bold):
+    if last.bold != new.bold and (_early(block, row[-1]) or step > _BOLD_PITCH * usual.pitch * size):
         return True
-    if _BULLET.match(new.text) or _CAPTION.match(new.text):
+    if _BULLET.match(row[0].text) or _CAPTION.match(new.text):
         return True
     return _new_by_edges(block, row, following)
 
 
-def _ended(block: list[Row], new: Line) -> bool:
-    """At the head of a column: whether the sentence (and so the paragraph) ended in the last one."""
-    text = block[-1][-1].text
-    return bool(_ENDED.search(text)) or not new.text[:1].islower()
+def _main(row: Row) -> Line:
+    """The cell that stands for its row: the longest, for a bullet or a number before it may have a size of its own."""
+    return row[0] if len(row) == 1 else max(row, key=lambda cell: len(cell.text))
 
 
-def _short(block: list[Row], last: Line) -> bool:
-    right = max(row[-1].box[2] for row in block)
-    left = min(row[0].box[0] for row in block)
-    return len(block) == 1 or block[-1][-1].box[2] - left < _SHORT * (right - left)
+def _ended(row: Row) -> bool:
+    """Whether a row ends as a sentence does."""
+    return row[-1].text.rstrip(_CLOSING)[-1:] in _STOPS
+
+
+def _early(block: list[Row], new: Line) -> bool:
+    """Whether the last line ended well before the widest did."""
+    left = min(row[0].box[0] for row in block[-_LOOK_BACK:])
+    right = max(*(row[-1].box[2] for row in block[-_LOOK_BACK:]), new.box[2])
+    return block[-1][-1].box[2] - left < _SHORT * (right - left)
 
 
 def _new_by_edges(block: list[Row], row: Row, following: Row | None) -> bool:
     """Whether indents and the end of the last line say that a paragraph begins."""
     last, new = block[-1], row[0]
-    indent = (new.box[0] - last[0].box[0]) / max(new.size, 1.0)
-    numbered = _NUMBERED.match(new.text) is not None
-    if numbered and (_NUMBERED.match(block[0][0].text) or _ENDED.search(last[-1].text)) and new.box[0] <= block[0][0].box[0] + _INDENT * new.size:
+    slack = _INDENT * new.size
+    ended = _ended(last)
+    if _NUMBERED.match(new.text) and (ended or _NUMBERED.match(block[0][0].text)) and new.box[0] <= block[0][0].box[0] + slack:
         return True
-    if abs(indent) < _INDENT:
-        widest = max(each[-1].box[2] for each in (*block, row))
-        left = min(each[0].box[0] for each in block)
-        early = last[-1].box[2] - left < _SHORT * (widest - left)
-        return early and bool(_ENDED.search(last[-1].text)) and not new.text[:1].islower()
+    indent = new.box[0] - last[0].box[0]
+    if abs(indent) < slack:
+        return ended and not new.text[:1].islower() and _early(block, row[-1])
     if indent > 0:
-        hanging = following is not None and abs(following[0].box[0] - new.box[0]) < _INDENT * new.size
+        hanging = following is not None and abs(following[0].box[0] - new.box[0]) < slack
         return not hanging
-    return len(block) > 1 and new.box[0] < min(each[0].box[0] for each in block[1:]) - _INDENT * new.size
+    if len(block) == 1:
+        return -indent > _FIRST_INDENT * new.size
+    return new.box[0] < min(each[0].box[0] for each in block[1:][-_LOOK_BACK:]) - slack
 
 
 def _finished(rows: list[Row], page: Page) -> list[Block]:
     if not rows:
         return []
-    text = "\n".join(" ".join(cell.text.strip() for cell in row) for row in rows)
-    if all(cell.mono for row in rows for cell in row):
+    text = "\n".join([row[0].text.strip() if len(row) == 1 else " ".join([cell.text.strip() for cell in row]) for row in rows])
+    if rows[0][0].mono and all(cell.mono for row in rows for cell in row):
         return [_block("code", _code(rows), rows, page)]
     kind: BlockKind = "paragraph"
     if _BULLET.match(text) or _NUMBERED.match(text):
@@ -197,12 +286,10 @@ def _code(rows: list[Row]) -> str:
 
 
 def _block(kind: BlockKind, text: str, rows: list[Row], page: Page) -> Block:
-    cells = [cell for row in rows for cell in row]
-    box = (
-        min(cell.box[0] for cell in cells),
-        min(cell.box[1] for cell in cells),
-        max(cell.box[2] for cell in cells),
-        max(cell.box[3] for cell in cells),
-    )
-    size = round(median(cell.size for cell in cells), 1)
-    return Block(kind, text, page.index, box=box, size=size, bold=all(cell.bold for cell in cells))
+    if len(rows) == 1 and len(rows[0]) == 1:
+        line = rows[0][0]
+        return Block(kind, text, page.index, None, line.box, line.size, line.bold)
+    x0, y0, x1, y1 = zip(*[cell.box for row in rows for cell in row], strict=True)
+    mains = [_main(row) for row in rows]
+    size = sorted([line.size for line in mains])[len(rows) // 2]
+    return Block(kind, text, page.index, None, (min(x0), min(y0), max(x1), max(y1)), size, all(line.bold for line in mains))

@@ -14,10 +14,19 @@ CHARS = 160
 """A heading is short."""
 DEEPEST = 6
 """Levels beyond this are one: HTML has six, and so have people."""
+ALONE_CHARS = 80
+SMALLER = 0.92
+"""Footnotes are set smaller than the text by at least this factor."""
 _CODE_SHARE = 0.6
 """A document with more monospaced text than this was written on a typewriter, or looks like it: its paragraphs are no code."""
-_SENTENCE_END = re.compile(r"[.,;]$|[,;:]\s*$")
-_NUMBER = re.compile(r"(?:(?:chapter|section|part|appendix|kapitel|teil|anhang|chapitre|annex)\s+)?(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.)\s", re.IGNORECASE)
+_NUMBER = re.compile(
+    r"(?:(?:chapter|section|part|appendix|kapitel|teil|anhang|chapitre|annex)\s+)?(?:\d+(?:\.\d+)*\.?|[A-Z]\.|[IVX]+\.)\s",
+    re.IGNORECASE,
+)
+_WORD = re.compile(r"[^\W\d_]{3}|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""A heading has a word: large single letters are marks in figures and formulas."""
+_FOOTNOTE = re.compile(r"(?:\d{1,3}|[*†‡§¶]+)[\s.)]*[^\W\d].{18}", re.DOTALL)
+_Mark = tuple[float, bool, int]
 
 
 def body_size(blocks: Sequence[Block]) -> float:
@@ -30,39 +39,77 @@ def body_size(blocks: Sequence[Block]) -> float:
 
 
 def with_headings(blocks: Sequence[Block]) -> tuple[Block, ...]:
-    """The blocks of a document, with headings told apart and ranked from level 1.
+    """The blocks of a document, with headings told apart and ranked from level 1, and footnotes.
 
-    A heading is set larger than the text, or in bold where the text is not; sizes are ranked over the whole document, the largest first.
+    A heading is set larger than the text, or in bold where the text is not, or is a numbered line that stands alone. Sizes are
+    ranked over the whole document, the largest first; below them bold headings, below these the merely numbered ones.
     """
     blocks = _without_typewriting(blocks)
     body = body_size(blocks)
-    bold_chars = sum(len(block.text) for block in blocks if block.bold)
-    bold_means = 2 * bold_chars < sum(len(block.text) for block in blocks)
-    marks = [_weight(block, body, bold_means) for block in blocks]
+    chars = sum(len(block.text) for block in blocks)
+    bold_means = 2 * sum(len(block.text) for block in blocks if block.bold) < chars
+    marks = [_mark(block, body, bold_means) or _numbered_alone(blocks, place, body) for place, block in enumerate(blocks)]
     ranks = _ranks([mark for mark in marks if mark])
     return tuple(
-        replace(block, kind="heading", level=ranks[mark], text=block.text) if mark else block
+        replace(block, kind="heading", level=ranks[mark]) if mark else _as_footnote(block, body)
         for block, mark in zip(blocks, marks, strict=True)
     )
 
 
-def _weight(block: Block, body: float, bold_means: bool) -> tuple[float, bool] | None:
-    """Size in half points and boldness of a block that is a heading, None for any other."""
-    if block.kind not in ("paragraph", "list_item") or not block.size or not body:
+def _mark(block: Block, body: float, bold_means: bool) -> _Mark | None:
+    """Size in points, boldness and depth of the number of a block that is a heading, None for any other."""
+    if block.kind not in ("paragraph", "list_item") or block.turned or not block.size or not body:
         return None
     text = block.text.strip()
-    if len(text) > CHARS or text.count("\n") >= LINES or sum(map(str.isalpha, text)) < 2:
+    if len(text) > CHARS or text.count("\n") >= LINES or not _WORD.search(text):
+        return None
+    number = _NUMBER.match(text)
+    bold = block.bold and bold_means
+    if block.size < LARGER * body and not (bold and block.size >= 0.95 * body):
+        return None
+    if (block.kind == "list_item" and not number) or (text[-1] in ".,;:" and not (number and len(text) < 60)):
         return None
     larger = block.size >= LARGER * body
-    bold = block.bold and bold_means and block.size >= 0.95 * body
-    if not larger and not bold or block.kind == "list_item" and not _NUMBER.match(text):
-        return None
-    if _SENTENCE_END.search(text) and not (_NUMBER.match(text) and len(text) < 60):
-        return None
-    return max(round(2 * block.size) / 2, body), block.bold and bold_means
+    return (float(round(block.size)), bold, 0) if larger else (body, bold, -_depth(text))
 
 
-def _ranks(marks: list[tuple[float, bool]]) -> dict[tuple[float, bool], int]:
+def _numbered_alone(blocks: Sequence[Block], place: int, body: float) -> _Mark | None:
+    """The mark of a numbered line among paragraphs: `II. METHODS`, `3.1 Sampling`. Among its like it is a list item."""
+    block = blocks[place]
+    text = block.text
+    if block.kind not in ("list_item", "paragraph") or block.turned or "\n" in text or not 4 < len(text) <= ALONE_CHARS:
+        return None
+    number = _NUMBER.match(text)
+    if not number or not block.size or block.size < 0.95 * body or text[-1] in ".,;:" or not text[number.end() :][:1].isupper():
+        return None
+    following = blocks[place + 1] if place + 1 < len(blocks) else None
+    if following is None or following.page != block.page or following.kind not in ("list_item", "paragraph"):
+        return None
+    around = (*blocks[max(0, place - 1) : place], following)
+    if any(other.kind == "list_item" and _numbering(other.text) in ("", _numbering(text)) for other in around):
+        return None
+    return body, False, -_depth(text)
+
+
+def _depth(text: str) -> int:
+    """How deep a number is: 2 for `3.1`, 1 for `IV.`; 0 without one."""
+    number = _NUMBER.match(text)
+    return number[0].strip().rstrip(".").count(".") + 1 if number else 0
+
+
+def _numbering(text: str) -> str:
+    """The kind of number a text begins with (1. I. A.), nothing for none."""
+    number = _NUMBER.match(text)
+    return "" if not number else re.sub(r"\d+", "1", re.sub(r"[IVX]+\.", "I.", number[0].strip()))
+
+
+def _as_footnote(block: Block, body: float) -> Block:
+    if block.kind in ("paragraph", "list_item") and block.size and block.size < SMALLER * body and _FOOTNOTE.match(block.text):
+        return replace(block, kind="footnote")
+    return block
+
+
+def _ranks(marks: list[_Mark]) -> dict[_Mark, int]:
     ordered = sorted(set(marks), reverse=True)
     return {mark: min(DEEPEST, place + 1) for place, mark in enumerate(ordered)}
 

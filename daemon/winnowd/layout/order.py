@@ -1,12 +1,13 @@
 """Reading order of the lines of a page: that of the source, unless it jumps about and columns explain the page better.
 
-Most programs write a page in the order in which it is read, and geometry alone is wrong more often than they are. So the order of the
-source is left only where it is suspicious, and then only for one with fewer jumps. The cut into columns and bands follows Nagy and Seth
-(1984), with gutters found by how many lines cover each point of the width.
+Most programs write a page in the order in which it is read, and geometry alone is wrong more often than they are. So the
+order of the source is left only where it is suspicious, and then only for one with fewer jumps. The cut into columns and
+bands follows Nagy and Seth (1984), with gutters found by how many lines cover each point of the width.
 """
 
 from bisect import bisect_right
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
 from statistics import median
 
 from winnowd.model import Box, Line, Page
@@ -22,8 +23,8 @@ _COLUMN_FILL = 0.45
 """The median line of a column of prose fills at least this share of it; cells of a table do not."""
 _BAND_GAP = 1.2
 """In line heights: a white band this high may part two regions with columns of their own."""
-_UP, _ASIDE = 3, 1
-"""What a jump back up and a jump aside cost."""
+_UP, _ASIDE, _ACROSS = 3, 1, 2
+"""What a jump back up (or back to the left), a jump aside and a jump over a gutter within a row of prose cost."""
 _SIDE_BY_SIDE = 4
 """So often two pieces of prose have to follow each other on one baseline to be columns drawn row by row."""
 _DEPTH = 24
@@ -37,7 +38,7 @@ class _Run:
 
     box: Box
     lines: int
-    letters: int
+    chars: int
 
 
 def in_reading_order(lines: list[Line], page: Page) -> list[Line]:
@@ -50,10 +51,12 @@ def in_reading_order(lines: list[Line], page: Page) -> list[Line]:
 
 def suspicious(lines: list[Line]) -> bool:
     """Whether the order of the source goes back up in place, leaves a column for one on its left, or runs across columns."""
-    across = sum(_beside(one, two) and _is_prose(one) and _is_prose(two) for one, two in zip(lines, lines[1:], strict=False))
-    if across >= _SIDE_BY_SIDE:
+    jumps = [_jump(one, two) for one, two in pairwise(lines)]
+    if sum(jump == _ACROSS for jump in jumps) >= _SIDE_BY_SIDE:
         return True
-    runs = _runs(lines)
+    if not any(jumps):
+        return False
+    runs = _runs(lines, jumps)
     return any(_goes_back(runs, place) for place in range(1, len(runs)))
 
 
@@ -65,27 +68,27 @@ def cost(lines: list[Line]) -> int:
     >>> cost([left, below]), cost([below, right])
     (0, 3)
     """
-    return sum(_jump(one, two) for one, two in zip(lines, lines[1:], strict=False))
+    return sum(_jump(one, two) for one, two in pairwise(lines))
 
 
 def _jump(one: Line, two: Line) -> int:
-    if _beside(one, two):
-        return _ASIDE if _is_prose(one) and _is_prose(two) and two.box[0] - one.box[2] > GUTTER else 0
-    if two.box[1] < one.box[1] - 0.5 * (two.box[3] - two.box[1]):
-        return _UP
-    if two.box[2] <= one.box[0]:  # down, but back to the left: from the end of one column into another
-        return _UP
-    return 0 if two.box[0] < one.box[2] else _ASIDE
+    x0, y0, x1, _ = one.box
+    if two.box[0] >= x1 - 1 and on_one_row(one, two):
+        return _ACROSS if two.box[0] - x1 > GUTTER and _is_prose(one) and _is_prose(two) else 0
+    if two.box[1] < y0 - 0.5 * (two.box[3] - two.box[1]) or two.box[2] <= x0:
+        return _UP  # also down, but back to the left: from the end of one column into another
+    return 0 if two.box[0] < x1 else _ASIDE
 
 
-def _beside(one: Line, two: Line) -> bool:
-    """Whether the second line stands to the right of the first, on the same baseline."""
-    overlap = min(one.box[3], two.box[3]) - max(one.box[1], two.box[1])
-    return overlap > 0.5 * min(one.box[3] - one.box[1], two.box[3] - two.box[1]) and two.box[0] >= one.box[2] - 1
+def on_one_row(one: Line, two: Line) -> bool:
+    """Whether two lines share most of their height."""
+    top = one.box[1] if one.box[1] > two.box[1] else two.box[1]
+    bottom = one.box[3] if one.box[3] < two.box[3] else two.box[3]
+    return 2 * (bottom - top) > min(one.box[3] - one.box[1], two.box[3] - two.box[1])
 
 
 def _is_prose(line: Line) -> bool:
-    return line.text.count(" ") >= 3 or len(line.text) >= 25 and " " not in line.text
+    return line.text.count(" ") >= 3 or (len(line.text) >= 25 and " " not in line.text)
 
 
 def _right_to_left(lines: list[Line]) -> bool:
@@ -96,35 +99,33 @@ def _right_to_left(lines: list[Line]) -> bool:
     return rtl > _RTL_SHARE * len(text)
 
 
-def _runs(lines: list[Line]) -> list[_Run]:
+def _runs(lines: list[Line], jumps: list[int]) -> list[_Run]:
     runs: list[_Run] = []
     start = 0
     for place in range(1, len(lines) + 1):
-        if place == len(lines) or _jump(lines[place - 1], lines[place]):
+        if place == len(lines) or jumps[place - 1]:
             part = lines[start:place]
-            runs.append(_Run(_bound(part), len(part), sum(map(str.isalpha, "".join(line.text for line in part)))))
+            runs.append(_Run(_bound([line.box for line in part]), len(part), sum(len(line.text) for line in part)))
             start = place
     return runs
 
 
-def _bound(lines: list[Line]) -> Box:
-    return (
-        min(line.box[0] for line in lines),
-        min(line.box[1] for line in lines),
-        max(line.box[2] for line in lines),
-        max(line.box[3] for line in lines),
-    )
+def _bound(boxes: list[Box]) -> Box:
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    return min(x0), min(y0), max(x1), max(y1)
 
 
 def _goes_back(runs: list[_Run], place: int) -> bool:
-    """Whether a run stands above the one before it, or to its left where no earlier run did (so that column was to come first)."""
+    """Whether a run stands above the one before it, or to its left where none did so far (that column comes first)."""
     one, two = runs[place - 1], runs[place]
-    if two.box[3] <= one.box[1] + 2 and two.box[0] < one.box[2] and two.letters >= 25:
+    if two.box[3] <= one.box[1] + 2 and two.box[0] < one.box[2] and two.chars >= 25:
         return True
-    columns = min(one.lines, two.lines) >= _COLUMN_LINES and min(one.letters, two.letters) >= 100
+    columns = min(one.lines, two.lines) >= _COLUMN_LINES and min(one.chars, two.chars) >= 100
     if not columns or two.box[2] > one.box[0] + 2 or two.box[3] <= one.box[1]:
         return False
-    beside = (run for run in runs[: place - 1] if run.box[0] < one.box[0] and run.box[1] < one.box[3] and run.box[3] > one.box[1])
+    beside = (
+        run for run in runs[: place - 1] if run.box[0] < one.box[0] and run.box[1] < one.box[3] and run.box[3] > one.box[1]
+    )
     return two.box[1] < one.box[3] or not any(beside)
 
 
@@ -158,15 +159,21 @@ def _by_rows(lines: list[Line]) -> list[Line]:
     return [line for row in rows for line in sorted(row, key=lambda each: each.box[0])]
 
 
-def _by_columns(lines: list[Line], gutter: float, depth: int) -> list[Line]:
+def _by_columns(lines: list[Line], gutter: tuple[float, float], depth: int) -> list[Line]:
     """Band for band between the lines that cross the gutter: left column, right column."""
-    edges = sorted((line.box[1] + line.box[3]) / 2 for line in lines if _crosses(line, gutter))
+    middle = sum(gutter) / 2
+    edges = sorted(_height(line) for line in lines if _crosses(line, gutter))
     bands: dict[int, tuple[list[Line], list[Line], list[Line]]] = {}
     for line in lines:
-        middle = (line.box[1] + line.box[3]) / 2
-        crossing = _crosses(line, gutter)
-        number = bisect_right(edges, middle)  # a crossing line opens the band below it
-        bands.setdefault(number, ([], [], []))[0 if crossing else 1 if line.box[2] <= gutter else 2].append(line)
+        over, left, right = bands.setdefault(
+            bisect_right(edges, _height(line)), ([], [], [])
+        )  # a crossing line opens the band below it
+        if _crosses(line, gutter):
+            over.append(line)
+        elif line.box[0] + line.box[2] < 2 * middle:
+            left.append(line)
+        else:
+            right.append(line)
     result: list[Line] = []
     for number in sorted(bands):
         over, left, right = bands[number]
@@ -174,13 +181,18 @@ def _by_columns(lines: list[Line], gutter: float, depth: int) -> list[Line]:
     return result
 
 
-def _crosses(line: Line, gutter: float) -> bool:
-    return line.box[0] < gutter < line.box[2]
+def _height(line: Line) -> float:
+    return (line.box[1] + line.box[3]) / 2
 
 
-def _gutter(lines: list[Line]) -> float | None:
-    """The middle of the widest white between two columns of prose, or None."""
-    left, _, right, _ = _bound(lines)
+def _crosses(line: Line, gutter: tuple[float, float]) -> bool:
+    """Whether a line lies on both sides of the gutter; one that only juts out into it belongs to its column."""
+    return line.box[0] < gutter[0] and line.box[2] > gutter[1]
+
+
+def _gutter(lines: list[Line]) -> tuple[float, float] | None:
+    """Left and right edge of the widest white between two columns of prose, or None."""
+    left, _, right, _ = _bound([line.box for line in lines])
     width = int(right - left) + 1
     if width < 4 * GUTTER or width > 20_000:
         return None
@@ -188,15 +200,13 @@ def _gutter(lines: list[Line]) -> float | None:
     for line in lines:
         steps[max(0, int(line.box[0] - left))] += 1
         steps[max(0, int(line.box[2] - left)) + 1] -= 1
-    cover: list[int] = []
-    for step in steps[:width]:
-        cover.append((cover[-1] if cover else 0) + step)
+    cover = list(accumulate(steps[:width]))
     limit = _COVERED * sorted(cover)[3 * width // 4]
     whites = sorted(_stretches([count <= limit for count in cover]), key=lambda white: white[0] - white[1])
     for start, end in whites:
-        middle = left + (start + end) / 2
-        if end - start >= GUTTER and _columns_beside(lines, middle):
-            return middle
+        gutter = (left + start, left + end)
+        if end - start >= GUTTER and _columns_beside(lines, gutter):
+            return gutter
     return None
 
 
@@ -213,16 +223,17 @@ def _stretches(white: list[bool]) -> list[tuple[int, int]]:
     return found
 
 
-def _columns_beside(lines: list[Line], gutter: float) -> bool:
-    left = [line for line in lines if line.box[2] <= gutter]
-    right = [line for line in lines if line.box[0] >= gutter]
-    return _holds_text(left) and _holds_text(right)
+def _columns_beside(lines: list[Line], gutter: tuple[float, float]) -> bool:
+    middle = sum(gutter) / 2
+    columns = [line for line in lines if not _crosses(line, gutter)]
+    left = [line for line in columns if line.box[0] + line.box[2] < 2 * middle]
+    return _holds_text(left) and _holds_text([line for line in columns if line.box[0] + line.box[2] >= 2 * middle])
 
 
 def _holds_text(lines: list[Line]) -> bool:
     if len(lines) < _COLUMN_LINES:
         return False
-    x0, _, x1, _ = _bound(lines)
+    x0, _, x1, _ = _bound([line.box for line in lines])
     if median(line.box[2] - line.box[0] for line in lines) < _COLUMN_FILL * (x1 - x0):
         return False
     return median(line.text.count(" ") for line in lines) >= 2 or median(len(line.text) for line in lines) >= 20

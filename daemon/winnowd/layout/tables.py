@@ -1,6 +1,7 @@
 """Tables out of rows of cells: only where the alignment of several rows says so clearly."""
 
 import re
+from itertools import pairwise
 from statistics import median
 
 from winnowd.model import Line
@@ -38,9 +39,11 @@ def _tabular(rows: list[Row]) -> bool:
     cells = [cell for row in rows for cell in row]
     if median(len(cell.text) for cell in cells) > CELL_CHARS or any(_LEADERS.search(cell.text) for cell in cells):
         return False
-    if median(len(row) for row in rows) <= 2 and sum(bool(_MARKER.fullmatch(row[0].text.strip())) for row in rows) * 2 > len(rows):
+    if median(len(row) for row in rows) <= 2 and sum(bool(_MARKER.fullmatch(row[0].text.strip())) for row in rows) * 2 > len(
+        rows
+    ):
         return False
-    aligned = sum(_aligned(above, below) for above, below in zip(rows, rows[1:], strict=False))
+    aligned = sum(_aligned(above, below) for above, below in pairwise(rows))
     return aligned >= _ALIGNED * (len(rows) - 1)
 
 

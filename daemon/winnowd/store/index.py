@@ -30,7 +30,7 @@ def put_passages(db: sqlite3.Connection, document_id: int, passages: Iterable[Pa
             p.page_index,
             p.page_label,
             p.text,
-            spaced(p.text),
+            spaced(f"{p.heading_path or ''}\n{p.text}"),
         )
         for p in passages
     ]

@@ -101,6 +101,7 @@ CREATE TABLE pages (
     verdict TEXT NOT NULL,
     chars INTEGER NOT NULL,
     words INTEGER,
+    furniture_chars INTEGER,
     image_cover REAL,
     hidden_share REAL,
     ink REAL,

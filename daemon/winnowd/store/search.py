@@ -74,7 +74,7 @@ def search(db: sqlite3.Connection, query: Query, limit: int, marks: tuple[str, s
 
 def _answer(db: sqlite3.Connection, ask: Ask, marks: tuple[str, str]) -> Answer:
     first = _in_one_passage(db, ask)
-    second = third = _Step()
+    second = third = _Step(total=0 if ask.query.raw is not None and first.cut is None else None)
     if ask.query.raw is None and len(first.found) < ask.limit:
         second = _spread_over_document(db, ask, first.found)
         third = _by_name_alone(db, ask)

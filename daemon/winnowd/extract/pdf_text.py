@@ -1,0 +1,116 @@
+"""The text page of MuPDF as lines: printed as JSON, which costs about as much as plain text, or as spans, which costs more."""
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any
+
+import pymupdf
+from pymupdf import mupdf
+
+from winnowd.model import Box, Line
+
+_TEXT = mupdf.FZ_STEXT_PRESERVE_WHITESPACE | mupdf.FZ_STEXT_MEDIABOX_CLIP | mupdf.FZ_STEXT_PRESERVE_LIGATURES
+"""No CID_FOR_UNKNOWN_UNICODE: a glyph without a character stays U+FFFD and does not become a wrong letter."""
+_SCALE = 10
+"""The JSON has whole numbers: tenths of a point."""
+BOLD_CHARS = 120
+"""A longer bold line is no heading, and need not be asked whether it is bold to its end."""
+_BOLD_NAME = re.compile(r"bold|black|heavy|demi|cmbx|cmssbx|sfbx|sfsx|ecbx|[-,]bd|medi$", re.IGNORECASE)
+_MONO_NAME = re.compile(
+    r"courier|mono|typewriter|consol|menlo|cmtt|sftt|ectt|cmsltt|lmtt|inconsol|lucidasans-?type", re.IGNORECASE
+)
+
+
+def text_page(page: pymupdf.Page, images: bool) -> mupdf.FzStextPage:
+    """The text page in the displayed frame, on request with the places of the images. Raises what MuPDF raises."""
+    return mupdf.FzStextPage(_fz(page), mupdf.FzStextOptions(_TEXT | (mupdf.FZ_STEXT_PRESERVE_IMAGES if images else 0)))
+
+
+def _fz(page: pymupdf.Page) -> mupdf.FzPage:
+    return page.this if isinstance(page.this, mupdf.FzPage) else page.this.super()
+
+
+def lines_and_images(source: mupdf.FzStextPage) -> tuple[list[Line], list[Box]]:
+    """The lines of a text page in the order of the source, and the boxes of its images."""
+    blocks = json.loads(_printed(source), strict=False)["blocks"]
+    return _lines(source, blocks), [_box(block["bbox"]) for block in blocks if block["type"] == "image"]
+
+
+def _printed(source: mupdf.FzStextPage) -> str:
+    buffer = mupdf.fz_new_buffer(65536)
+    output = mupdf.FzOutput(buffer)
+    mupdf.fz_print_stext_page_as_json(output, source, _SCALE)
+    output.fz_close_output()
+    return str(buffer.fz_buffer_extract().decode("utf-8", "replace"))
+
+
+def _box(box: dict[str, float]) -> Box:
+    x, y = box["x"] / _SCALE, box["y"] / _SCALE
+    return x, y, x + box["w"] / _SCALE, y + box["h"] / _SCALE
+
+
+def _lines(source: mupdf.FzStextPage, blocks: list[dict[str, Any]]) -> list[Line]:
+    """The lines of the JSON, which names the font of the first character only: short bold lines are asked for their last."""
+    lines: list[Line] = []
+    doubtful: dict[int, dict[int, int]] = {}
+    for number, block in enumerate(blocks):
+        for place, found in enumerate(block.get("lines", ())):
+            line = _line(found)
+            if line is None:
+                continue
+            if line.bold and len(line.text) <= BOLD_CHARS:
+                doubtful.setdefault(number, {})[place] = len(lines)
+            lines.append(line)
+    for where in _not_bold_at_the_end(source, doubtful):
+        lines[where] = replace(lines[where], bold=False)
+    return lines
+
+
+def _not_bold_at_the_end(source: mupdf.FzStextPage, doubtful: dict[int, dict[int, int]]) -> Iterator[int]:
+    last = max(doubtful, default=-1)
+    for number, block in zip(range(last + 1), source, strict=False):
+        wanted = doubtful.get(number)
+        if wanted is None:
+            continue
+        for place, line in zip(range(max(wanted) + 1), block, strict=False):
+            if place in wanted:
+                font = line.m_internal.last_char.font
+                if not style(mupdf.ll_fz_font_name(font), bool(mupdf.ll_fz_font_is_bold(font)), False)[0]:
+                    yield wanted[place]
+
+
+def _line(found: dict[str, Any]) -> Line | None:
+    text = found["text"].rstrip()
+    if not text:
+        return None
+    font, box = found["font"], found["bbox"]
+    x, y, width, height, size = (
+        box["x"] / _SCALE,
+        box["y"] / _SCALE,
+        box["w"] / _SCALE,
+        box["h"] / _SCALE,
+        font["size"] / _SCALE,
+    )
+    bold, mono = style(font["name"], font["weight"] == "bold", font["family"] == "monospace")
+    # taller than wide and than its letters: it does not run from left to right, unless it is a single character
+    turned = height > 1.8 * size and height > 1.3 * width and len(text) > 1
+    return Line(text, (x, y, x + width, y + height), size, bold, mono, turned)
+
+
+@lru_cache(maxsize=4096)
+def style(name: str, bold: bool, mono: bool) -> tuple[bool, bool]:
+    """Whether a font is bold and monospaced: MuPDF says so, or its name does (TeX fonts carry no flags)."""
+    return bold or _BOLD_NAME.search(name) is not None, mono or _MONO_NAME.search(name) is not None
+
+
+def spans(source: mupdf.FzStextPage, raw: bool) -> list[dict[str, Any]]:
+    """The text blocks of a text page with their spans, or their single characters.
+
+    A text page with images is not to be asked: each would be encoded. It has to outlive the call, which holds no reference.
+    """
+    blocks: dict[str, list[dict[str, Any]]] = {}
+    pymupdf.extra.JM_make_textpage_dict(source.m_internal, blocks, raw)
+    return blocks["blocks"]

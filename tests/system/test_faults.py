@@ -1,0 +1,183 @@
+"""What becomes of files that misbehave while they are read, and of the files beside them."""
+
+import errno
+import sqlite3
+
+import fakes
+import pytest
+
+from winnowd import daemon, store, worker
+from winnowd.config import Config, LimitSettings, PoolSettings
+
+
+@pytest.fixture
+def scan(share, monkeypatch):
+    """One scan inside this process, whose children know the format that misbehaves."""
+    monkeypatch.setattr(worker, "serve", fakes.serve_mock)
+
+    def scan(**limits):
+        config = Config(limits=LimitSettings(**limits), pool=PoolSettings(workers=2))
+        with store.lock(share.db):
+            db = store.open_writer(share.db)
+            try:
+                return daemon.scan(db, [str(share.root)], config, lambda _: None)
+            finally:
+                db.close()
+
+    return scan
+
+
+def row(share, name):
+    with sqlite3.connect(share.db) as db:
+        db.row_factory = sqlite3.Row
+        return dict(db.execute("SELECT * FROM files WHERE label = ?", (name,)).fetchone())
+
+
+def test_a_file_that_ends_its_child_is_tried_three_times_and_then_left_alone(share, scan):
+    share.write("bad.mock", "mock: segfault")
+    share.write("good.txt", "A good file about the whimbrel.")
+    scan()
+    bad = row(share, "bad.mock")
+    assert (bad["state"], bad["reason"], bad["attempts"]) == ("failed", "crashed", 3)
+    assert share.found("whimbrel") == {"good.txt"}
+    assert scan().read == 0
+
+
+def test_a_file_that_never_ends_is_ended(share, scan):
+    share.write("bad.mock", "mock: hang")
+    share.write("good.txt", "A good file about the whimbrel.")
+    scan(idle_seconds=0.5)
+    assert row(share, "bad.mock")["reason"] == "timed_out"
+    assert share.found("whimbrel") == {"good.txt"}
+
+
+def test_a_file_that_needs_too_much_memory_says_so(share, scan):
+    share.write("bad.mock", "mock: memory")
+    scan()
+    bad = row(share, "bad.mock")
+    assert (bad["state"], bad["reason"], bad["attempts"]) == ("failed", "out_of_memory", 3)
+    assert "limits.memory_mb" in bad["message"]
+
+
+def test_what_no_further_try_would_mend_fails_at_once(share, scan):
+    share.write("bad.mock", "mock: encrypted")
+    scan()
+    bad = row(share, "bad.mock")
+    assert (bad["state"], bad["reason"], bad["attempts"]) == ("failed", "encrypted", 1)
+
+
+def test_a_fault_of_winnow_itself_is_stored_with_its_traceback(share, scan):
+    share.write("bad.mock", "mock: raise oh dear")
+    scan()
+    assert row(share, "bad.mock")["reason"] == "internal"
+    with sqlite3.connect(share.db) as db:
+        assert "oh dear" in db.execute("SELECT detail FROM failures").fetchone()[0]
+
+
+@pytest.mark.parametrize("code", [errno.EIO, errno.ESTALE, errno.EACCES])
+def test_trouble_with_the_disk_waits_and_uses_up_no_attempt(share, scan, code):
+    share.write("bad.mock", f"mock: read_error {code}")
+    scan()
+    bad = row(share, "bad.mock")
+    assert (bad["state"], bad["reason"], bad["attempts"], bad["waits"]) == ("pending", "unreadable", 0, 1)
+    assert scan().read == 0, "its time has not come"
+    with sqlite3.connect(share.db) as db:
+        db.execute("UPDATE files SET next_attempt = '2000-01-01T00:00:00Z'")
+    assert scan().read == 1
+    assert row(share, "bad.mock")["waits"] == 2
+
+
+def test_a_file_that_changes_while_it_is_read_is_not_stored(share, scan):
+    path = share.write("moving.mock", "placeholder")
+    share.write("moving.mock", f"mock: append {path}\nThe heron moves.")
+    scan()
+    assert row(share, "moving.mock")["reason"] == "moved"
+    assert row(share, "moving.mock")["state"] == "pending"
+    assert share.found("heron") == set()
+
+
+def test_a_copy_of_a_file_that_failed_is_not_tried_again(share, scan):
+    share.write("bad.mock", "mock: segfault")
+    scan()
+    share.write("copy.mock", "mock: segfault")
+    done = scan()
+    assert (done.read, done.failed) == (1, 0)
+    copy = row(share, "copy.mock")
+    assert (copy["state"], copy["reason"], copy["attempts"]) == ("failed", "crashed", 3)
+
+
+def test_copies_that_are_found_together_are_read_once(share, scan):
+    for number in range(9):
+        share.write(f"copy-{number}.txt", "The same text about the wigeon in every copy.")
+    done = scan()
+    assert (done.extracted, done.linked) == (1, 8)
+    assert len(share.found("wigeon")) == 9
+
+
+def test_copies_of_a_file_that_fails_all_fail(share, scan):
+    for number in range(5):
+        share.write(f"copy-{number}.mock", "mock: encrypted")
+    scan()
+    assert set(share.states().values()) == {"failed"}
+
+
+def test_a_failed_file_is_tried_again_under_another_recipe(share, scan):
+    share.write("bad.pdf", b"%PDF-1.4 broken")
+    scan()
+    assert scan().read == 0
+    with sqlite3.connect(share.db) as db:
+        db.execute("UPDATE failures SET recipe = 'an older one'")
+    assert scan().read == 1
+    assert scan().read == 0
+
+
+def test_a_failed_file_is_tried_again_when_a_person_asks(share, scan):
+    path = share.write("bad.pdf", b"%PDF-1.4 broken")
+    scan()
+    assert share.ask("failed", "list")[0]["attempts"] == 1
+    assert share.ask("failed", "retry", path)["retried"] == 1
+    assert share.ask("why", path)["state"] == "pending"
+    assert scan().read == 1
+
+
+def test_a_document_of_an_older_recipe_is_read_again_and_keeps_its_id(share, scan):
+    share.write("a.txt", "A note about the redshank.")
+    scan()
+    with sqlite3.connect(share.db) as db:
+        before = db.execute("SELECT id FROM documents").fetchall()
+        db.execute("UPDATE documents SET recipe = 'an older one'")
+    assert share.ask("status")["stale"] == 1
+    assert scan().extracted == 1
+    with sqlite3.connect(share.db) as db:
+        assert db.execute("SELECT id FROM documents").fetchall() == before
+    assert share.ask("status")["stale"] == 0
+    assert share.found("redshank") == {"a.txt"}
+
+
+def test_a_file_that_ends_the_program_itself_is_found_out_and_its_neighbours_are_not_blamed(share, scan):
+    for name in ("a.txt", "b.txt", "poison.txt"):
+        share.write(name, f"A note about {name}.")
+    scan()
+    with sqlite3.connect(share.db) as db:
+        db.execute("UPDATE files SET state = 'pending'")
+        db.execute("INSERT INTO claims (file_id, boot) SELECT id, 'ended' FROM files")
+    with sqlite3.connect(share.db) as db:
+        db.row_factory = sqlite3.Row
+        for _ in range(3):  # three times the program ends while it reads this file alone
+            with store.transaction(db):
+                store.queue.recover(db)
+            with store.transaction(db):
+                db.execute("UPDATE claims SET suspect = 0 WHERE file_id = (SELECT id FROM files WHERE name = 'poison.txt')")
+    scan()
+    assert share.states() == {"a.txt": "indexed", "b.txt": "indexed", "poison.txt": "failed"}
+    assert row(share, "poison.txt")["reason"] == "crashed"
+    assert row(share, "a.txt")["attempts"] == 0
+
+
+def test_a_file_beyond_the_size_limit_is_failed_without_being_hashed(share, scan):
+    path = share.write("big.txt", "x")
+    with path.open("r+b") as file:
+        file.truncate(3 << 20)
+    scan(file_mb=2)
+    big = row(share, "big.txt")
+    assert (big["state"], big["reason"], big["digest"]) == ("failed", "too_large", None)
