@@ -144,10 +144,10 @@ def html_article(extra: str = "") -> str:
 
 
 def zip_replaced(archive: bytes, name: str, change: Callable[[str], str]) -> bytes:
-    """The same archive with one entry changed."""
+    """The same archive with one entry changed, or added where there was none."""
     with zipfile.ZipFile(io.BytesIO(archive)) as old:
         entries: dict[str, str | bytes] = {entry: old.read(entry) for entry in old.namelist()}
-    entries[name] = change(bytes(entries[name]).decode())
+    entries[name] = change(bytes(entries.get(name, b"")).decode())
     return zip_file(entries)
 
 
@@ -155,3 +155,118 @@ def zip_swollen(archive: bytes, name: str, size: int) -> bytes:
     """The same archive, its directory saying that one entry unpacks to this many bytes, as that of a bomb does."""
     at = archive.rfind(b"PK\x01\x02", 0, archive.rfind(name.encode()))
     return archive[: at + 24] + struct.pack("<I", size) + archive[at + 28 :]
+
+
+def pdf_file(objects: Sequence[bytes], *, trailer: bytes = b"", header: bytes = b"%PDF-1.7\n") -> bytes:
+    """A PDF of these objects, numbered from 1; the first is the catalog."""
+    body, offsets = header, []
+    for number, content in enumerate(objects, 1):
+        offsets.append(len(body))
+        body += b"%d 0 obj\n%s\nendobj\n" % (number, content)
+    table = b"".join(b"%010d 00000 n \n" % offset for offset in offsets)
+    end = b"trailer\n<< /Size %d /Root 1 0 R %s >>\nstartxref\n%d\n%%%%EOF\n" % (len(objects) + 1, trailer, len(body))
+    return body + b"xref\n0 %d\n0000000000 65535 f \n" % (len(objects) + 1) + table + end
+
+
+def pdf_stream(content: bytes, entries: bytes = b"") -> bytes:
+    """A stream object."""
+    return b"<< /Length %d %s >>\nstream\n%s\nendstream" % (len(content), entries, content)
+
+
+PDF_PAGE = 8
+"""The number of the first page object of `pdf_pages`; the others follow, each with its contents behind it."""
+PDF_LATER = 100
+"""The number of the first of the `later` objects of `pdf_pages`."""
+
+
+def pdf_pages(
+    *contents: bytes,
+    catalog: bytes = b"",
+    info: bytes = b"",
+    page: bytes = b"",
+    later: Sequence[bytes] = (),
+    trailer: bytes = b"",
+) -> bytes:
+    """A PDF with a page of 612 by 792 points for each of the contents.
+
+    The fonts are F1 (Helvetica), F2 (bold), F3 (Courier). `catalog`, `info` and `page` are entries of those dictionaries.
+    """
+    count = len(contents)
+    kids = b" ".join(b"%d 0 R" % (PDF_PAGE + 2 * number) for number in range(count))
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R %s >>" % catalog,
+        b"<< /Type /Pages /Count %d /Kids [%s] >>" % (count, kids),
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /Encoding /WinAnsiEncoding >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica-Bold /Encoding /WinAnsiEncoding >>",
+        b"<< /Type /Font /Subtype /Type1 /BaseFont /Courier /Encoding /WinAnsiEncoding >>",
+        pdf_stream(
+            bytes([0, 255]), b"/Type /XObject /Subtype /Image /Width 2 /Height 1 /ColorSpace /DeviceGray /BitsPerComponent 8"
+        ),
+        b"<< %s >>" % info,
+    ]
+    for number, content in enumerate(contents):
+        fonts = b"/Font << /F1 3 0 R /F2 4 0 R /F3 5 0 R >> /XObject << /Im 6 0 R >>"
+        content_number = PDF_PAGE + 2 * number + 1
+        objects.append(
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 612 792] /Resources << %s >> /Contents %d 0 R %s >>"
+            % (fonts, content_number, page)
+        )
+        objects.append(pdf_stream(content))
+    if later:
+        objects += [b"null"] * (PDF_LATER - 1 - len(objects)) + list(later)
+    return pdf_file(objects, trailer=b"/Info 7 0 R " + trailer)
+
+
+def pdf_text(
+    x: float, y: float, text: str, *, size: float = 11, font: str = "F1", before: str = "", spread: float = 0
+) -> bytes:
+    """Page contents that show a line `y` points below the top; `before` holds operators, `spread` is the character spacing."""
+    shown = text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)").encode("cp1252")
+    return b"q %s BT /%s %g Tf %g Tc %g %g Td (%s) Tj ET Q\n" % (
+        before.encode(),
+        font.encode(),
+        size,
+        spread,
+        x,
+        792 - y,
+        shown,
+    )
+
+
+def pdf_column(
+    x: float, y: float, lines: Sequence[str], *, size: float = 11, font: str = "F1", step: float = 14
+) -> list[bytes]:
+    """The lines of a column, one below the other."""
+    return [pdf_text(x, y + step * number, line, size=size, font=font) for number, line in enumerate(lines)]
+
+
+def pdf_image(x: float, y: float, width: float, height: float) -> bytes:
+    """Page contents that draw an image of two pixels, black and white, its top left corner at these points from the top."""
+    return b"q %g 0 0 %g %g %g cm /Im Do Q\n" % (width, height, x, 792 - y - height)
+
+
+def pdf_xmp(properties: str, *, head: str = "") -> bytes:
+    """An XMP packet with these properties."""
+    spaces = 'xmlns:dc="http://purl.org/dc/elements/1.1/" xmlns:xmp="http://ns.adobe.com/xap/1.0/"'
+    rdf = 'xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"'
+    return f"{head}<rdf:RDF {rdf}><rdf:Description {spaces}>{properties}</rdf:Description></rdf:RDF>".encode()
+
+
+def pdf_encrypted(content: bytes, cipher: str, *, user: str, owner: str) -> bytes:
+    """A PDF with one page, encrypted (RC4_128 or AES_256); an empty user password lets everybody read it."""
+    import pymupdf
+
+    with pymupdf.open(stream=pdf_pages(content), filetype="pdf") as document:
+        method = getattr(pymupdf, f"PDF_ENCRYPT_{cipher}")
+        return bytes(document.tobytes(encryption=method, user_pw=user, owner_pw=owner))
+
+
+def pdf_unmapped(count: int) -> bytes:
+    """A PDF with a page of `count` glyphs of a Type 3 font that names no characters."""
+    shown = b"BT /F9 12 Tf 72 700 Td <%s> Tj ET" % (b"01" * count)
+    font = (
+        b"<< /Type /Font /Subtype /Type3 /FontBBox [0 0 750 750] /FontMatrix [0.001 0 0 0.001 0 0] /FirstChar 1 /LastChar 1 "
+        b"/Widths [800] /CharProcs << /g1 101 0 R >> /Encoding << /Type /Encoding /Differences [1 /g1] >> >>"
+    )
+    glyph = pdf_stream(b"800 0 0 0 750 750 d1 0 0 750 750 re f")
+    return pdf_pages(shown, page=b"/Resources << /Font << /F9 100 0 R >> >>", later=[font, glyph])

@@ -1,4 +1,4 @@
-"""A share and a catalogue of it, driven from outside by the command; `assert_sound` and `assert_accounted` check the account."""
+"""A share and a catalogue of it, driven from outside by the command, and the checks of its account."""
 
 import json
 import os
@@ -31,7 +31,9 @@ class Share:
 
     def run(self, *args: str | Path, code: int | None = 0) -> subprocess.CompletedProcess[str]:
         """One command; `code` is the exit code it must end with, None for any that is no crash."""
-        done = subprocess.run(command(*args), capture_output=True, text=True, errors="surrogateescape", check=False, timeout=120)
+        done = subprocess.run(
+            command(*args), capture_output=True, text=True, errors="surrogateescape", check=False, timeout=120
+        )
         assert "Traceback" not in done.stderr, done.stderr
         assert code is None or done.returncode == code, (done.returncode, done.stdout, done.stderr)
         return done
@@ -56,7 +58,9 @@ class Share:
     def rows(self, *but: str) -> dict[str, list[tuple]]:
         """Every row of every table, but the named ones."""
         with sqlite3.connect(self.db) as db:
-            tables = [r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%_fts_%'")]
+            tables = [
+                r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%_fts_%'")
+            ]
             return {table: db.execute(f"SELECT * FROM {table}").fetchall() for table in tables if table not in but}
 
 
@@ -72,7 +76,9 @@ def assert_sound(path: Path) -> None:
     assert db.execute("PRAGMA integrity_check").fetchone() == ("ok",)
     assert db.execute("PRAGMA foreign_key_check").fetchall() == []
     assert db.execute("SELECT count(*) FROM claims").fetchone() == (0,)
-    assert db.execute("SELECT count(*) FROM documents WHERE id NOT IN (SELECT document_id FROM files WHERE document_id > 0)").fetchone() == (0,)
+    assert db.execute(
+        "SELECT count(*) FROM documents WHERE id NOT IN (SELECT document_id FROM files WHERE document_id > 0)"
+    ).fetchone() == (0,)
     db.rollback()
     db.close()
 
@@ -80,7 +86,9 @@ def assert_sound(path: Path) -> None:
 def assert_accounted(share: Share) -> None:
     """All states but gone together are the files that are on the disk, and the files that the last walk listed."""
     status = share.ask("status", code=None)
-    on_disk = sum(len(files) + sum(os.path.islink(os.path.join(top, d)) for d in dirs) for top, dirs, files in os.walk(share.root))
+    on_disk = sum(
+        len(files) + sum(os.path.islink(os.path.join(top, d)) for d in dirs) for top, dirs, files in os.walk(share.root)
+    )
     assert sum(status["files"].values()) - status["files"]["gone"] == on_disk
     for root in status["roots"]:
         assert sum(root["files"].values()) - root["files"]["gone"] == root["walked_files"]

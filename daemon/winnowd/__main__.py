@@ -1,7 +1,5 @@
 """The command `winnow`. Kept empty of imports: children of the fork server load this module again."""
 
-import sys
-
 
 def main() -> None:
     """Run the command line."""
@@ -11,4 +9,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -34,6 +34,9 @@ JOINER = re.compile("(?<![^\0-\u024f])[\u200c\u200d]|[\u200c\u200d](?![^\0-\u024
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 SOFT_HYPHENS = re.compile("\xad{2,}")
+MARKS = {"¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˘": "\u0306", "˝": "\u030b", "˚": "\u030a"}
+APART = re.compile(f"(?<![\\W\\d_])([{''.join(MARKS)}])([A-Za-zı])|(?<!\\S)([{''.join(MARKS)}])([A-Z])(?=[a-z])")
+
 KEPT_HYPHEN = re.compile("-\xad[ \t]*\n?[ \t]*")
 DASH = re.compile("(?<!\\w)\xad(?=[ \t]|\\d)")
 LINE_END = re.compile("\xad[ \t]*\n[ \t]*")
@@ -59,6 +62,11 @@ def mend_mojibake(extraction: Extraction) -> tuple[Extraction, Step]:
 def normalise_characters(extraction: Extraction) -> tuple[Extraction, Step]:
     """Bring every text into NFC with plain blanks, hyphens and letters; take out what shows nothing or cannot be stored."""
     return _each(extraction, "normalise_characters", normal)
+
+
+def join_accents(extraction: Extraction) -> tuple[Extraction, Step]:
+    """Put accents that a font sets apart back on their letters; the acute is left, since it is misused as an apostrophe."""
+    return _each(extraction, "join_accents", lambda text: APART.sub(_accented, text) if APART.search(text) else text)
 
 
 def drop_soft_hyphens(extraction: Extraction) -> tuple[Extraction, Step]:
@@ -93,6 +101,13 @@ def _without_soft_hyphens(text: str) -> str:
     # At the very end the other half may stand on the next page: a hyphen lets the later steps decide.
     text = TEXT_END.sub("-", LINE_END.sub("", text))
     return text.replace("\xad", "")
+
+
+def _accented(match: re.Match[str]) -> str:
+    """The letter with its accent, where there is one character for it."""
+    accent, letter = match[1] or match[3], match[2] or match[4]
+    whole = unicodedata.normalize("NFC", letter.replace("ı", "i") + MARKS[accent])
+    return whole if len(whole) == 1 else match[0]
 
 
 @lru_cache(maxsize=4096)

@@ -6,7 +6,7 @@ passages.
 
 from collections.abc import Callable
 
-from winnowd.characters import drop_soft_hyphens, mend_mojibake, normalise_characters
+from winnowd.characters import drop_soft_hyphens, join_accents, mend_mojibake, normalise_characters
 from winnowd.furniture import set_furniture_aside
 from winnowd.joining import join_hyphens, join_paragraphs, unwrap_lines
 from winnowd.model import Extraction, Step
@@ -16,6 +16,7 @@ VERSION = 1  # part of the recipe: raise it when any step gives another text
 STEPS: tuple[Callable[[Extraction], tuple[Extraction, Step]], ...] = (
     mend_mojibake,  # before the blanks are made plain: one of them is half of a letter here
     normalise_characters,
+    join_accents,
     drop_soft_hyphens,
     set_furniture_aside,  # while the lines of a page still stand apart
     join_hyphens,

@@ -187,9 +187,13 @@ def _refuse_overlap(config: Config, where: str, text: str) -> None:
         for other in config.roots[:number]:
             if root.path == other.path or root.path in other.path.parents or other.path in root.path.parents:
                 line = _line_of(text, ("roots", number, "path"))
-                problems.append(f"{where}{line}: roots.{number}.path: {root.path} overlaps the root {other.path}; keep one of them")
+                problems.append(
+                    f"{where}{line}: roots.{number}.path: {root.path} overlaps the root {other.path}; keep one of them"
+                )
         if config.database.path.is_relative_to(root.path):
-            problems.append(f"{where}: database.path: {config.database.path} lies inside the root {root.path}; move it elsewhere")
+            problems.append(
+                f"{where}: database.path: {config.database.path} lies inside the root {root.path}; move it elsewhere"
+            )
     if problems:
         raise ConfigError("\n".join(problems))
 
@@ -204,7 +208,7 @@ def _problem(where: str, text: str, item: dict[str, Any]) -> str:
 
 
 def _line_of(text: str, keys: tuple[Any, ...]) -> str:
-    """":12" for the line where a key is set, "" where it cannot be found. Looks for the table, then for the key."""
+    """ ":12" for the line where a key is set, "" where it cannot be found. Looks for the table, then for the key."""
     table = [str(key) for key in keys[:-1] if isinstance(key, str)]
     occurrence = next((key for key in keys if isinstance(key, int)), 0)
     current: list[str] = []

@@ -14,7 +14,8 @@ from winnowd.errors import Moved, Unreadable
 from winnowd.model import Skip, Stamp
 
 NETWORK_FILESYSTEMS = frozenset(
-    "nfs nfs4 cifs smb smb2 smb3 smbfs ncpfs afs ceph glusterfs lustre beegfs gpfs 9p virtiofs vboxsf prl_fs ocfs2 gfs2 davfs".split()
+    ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "davfs", "9p", "virtiofs", "vboxsf", "prl_fs")
+    + ("ceph", "glusterfs", "lustre", "beegfs", "gpfs", "ocfs2", "gfs2")  # cluster file systems
 )
 """Types on which another host may change files unseen by our kernel. Everything by FUSE counts too (sshfs, rclone, ...)."""
 
@@ -94,8 +95,8 @@ def stamp(seen: os.stat_result, network: bool) -> Stamp:
 def is_racy(seen: Stamp, now_ns: int, network: bool) -> bool:
     """Whether the file was written so shortly before `now_ns` that a further write may leave the same stamp.
 
-    A time in the future is a wrong clock, not a fresh write: it would make the file look new for ever. The change time of a local
-    file cannot be set by anybody, so that a tick of the kernel's clock is margin enough.
+    A time in the future is a wrong clock, not a fresh write: it would make the file look new for ever. The change time of a
+    local file cannot be set by anybody, so that a tick of the kernel's clock is margin enough.
     """
     margin = RACY_NETWORK_NS if network else RACY_NS
     just_written = now_ns - margin < seen.mtime_ns <= now_ns + margin

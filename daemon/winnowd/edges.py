@@ -47,7 +47,7 @@ class Row:
     depth: int
     lines: tuple[EdgeLine, ...]
     detached: bool
-    body: float  # size of most of the text of its page
+    body: float  # size of most of the text of the document
 
     @property
     def y(self) -> float:
@@ -55,23 +55,21 @@ class Row:
         return self.lines[0].y
 
     def is_large(self, line: EdgeLine) -> bool:
-        """Whether one of its lines is larger than the text of the page."""
+        """Whether one of its lines is larger than most of the text."""
         return self.body > 0 and line.size > BODY_SIZE * self.body
 
 
 def edges_of(extraction: Extraction) -> Iterator[list[Row]]:
     """The outermost rows of each page: those of its top from above, then those of its bottom from below."""
     of_page: dict[int, list[int]] = defaultdict(list)
+    sizes: Counter[float] = Counter()
     for number, block in enumerate(extraction.blocks):
         if block.page is not None and block.kind not in FURNITURE and block.text.strip():
             of_page[block.page].append(number)
+            sizes[block.size or 0.0] += len(block.text)
+    body = sizes.most_common(1)[0][0] if sizes else 0.0
     for page in extraction.pages:
-        numbers = of_page[page.index]
-        sizes: Counter[float] = Counter()
-        for number in numbers:
-            sizes[extraction.blocks[number].size or 0.0] += len(extraction.blocks[number].text)
-        body = sizes.most_common(1)[0][0] if sizes else 0.0
-        lines = sorted(_lines(extraction.blocks, numbers, page), key=lambda line: line.y)
+        lines = sorted(_lines(extraction.blocks, of_page[page.index], page), key=lambda line: line.y)
         yield _rows(lines, page, body, top=True)
         yield _rows(lines[::-1], page, body, top=False)
 

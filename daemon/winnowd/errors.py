@@ -58,22 +58,32 @@ class DocumentError(Exception):
 
 
 class Encrypted(DocumentError):
+    """It needs a password."""
+
     code = "encrypted"
 
 
 class Damaged(DocumentError):
+    """It is broken, or not what it claims to be."""
+
     code = "damaged"
 
 
 class Empty(DocumentError):
+    """It holds no bytes."""
+
     code = "empty"
 
 
 class Unsupported(DocumentError):
+    """Its format is one that Winnow does not read."""
+
     code = "unsupported"
 
 
 class TooLarge(DocumentError):
+    """It goes beyond a limit."""
+
     code = "too_large"
 
 
@@ -90,6 +100,8 @@ class Unreadable(DocumentError):
 
 
 class OutOfMemory(DocumentError):
+    """It needs more memory than a child may have."""
+
     code = "out_of_memory"
 
 

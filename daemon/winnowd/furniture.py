@@ -8,30 +8,19 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 from winnowd.edges import EdgeLine, Row, edges_of
+from winnowd.folios import REPEATS, is_sequence, number_of, numbers_of, only_number
 from winnowd.model import FURNITURE, Block, BlockKind, Extraction, Step
 
 FEWEST_PAGES = 3
 SAME_HEIGHT = 6.0  # points between rows of two pages at the same height
-REPEATS = 3  # pages, at the very least
 SHARE_OF_FEW, SHARE_OF_MANY, MANY = 0.5, 0.25, 8
 """A row repeats on half of the pages; of eight pages and more on a quarter, since left and right pages often differ."""
 MOST = 0.6  # of the pages have a row apart from their text: then one that changes with the chapter needs no quarter of them
-DENSE = 0.5  # share of the pages between the first and the last of a sequence of numbers that carry one
 
 DIGITS = re.compile(r"\d+")
 WORD = re.compile(r"[^\W\d_]{2,}")
-ROMAN = re.compile(r"(?=[ivxlc])(c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))\Z", re.IGNORECASE)
-ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
-AROUND_NUMBER = " .,:;|·•*()[]<>-–—~/"
-PAGE_WORDS = (
-    "page|pages|pg|pp?|seite|s|pagina|página|pág|pag|side|sida|sivu|strona|str|strana|oldal|sayfa|стр|страница|σελίδα|第|sheet"
-)
-OF_WORDS = "of|von|de|di|da|sur|van|av|af|z|ze|из|od|/"
-ONLY_NUMBER = re.compile(rf"\W*(?:(?:{PAGE_WORDS})\.?\W*)?#(?:\W*(?:{OF_WORDS})?\W*[#\d]+)?\W*[页頁]?\W*\Z")
-"""A page number alone: "#", "- # -", "Page #", "Seite # von 12", "#/12"."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +64,12 @@ def set_furniture_aside(extraction: Extraction) -> tuple[Extraction, Step]:
 def _evidence(edges: list[list[Row]], pages: int) -> _Evidence:
     carried: dict[tuple[bool, str, int], set[int]] = defaultdict(set)
     for row, line in _all(edges):
-        for kind, value in _numbers(line):
+        for kind, value in numbers_of(line.cells):
             carried[row.top, kind, value - row.page].add(row.page)
-    folios = {key: frozenset(on) for key, on in carried.items() if _is_sequence(on)}
+    folios = {key: frozenset(on) for key, on in carried.items() if is_sequence(on)}
     found = _Evidence(pages, folios, defaultdict(Counter), {True: Counter(), False: Counter()})
     standing = {
-        (row.top, _masked(cell, row, found), _step(row.y), row.page) for row, line in _all(edges) for cell in line.cells
+        (row.top, _key(_masked(cell, row, found)), _step(row.y), row.page) for row, line in _all(edges) for cell in line.cells
     }
     for top, masked, step, _ in standing:
         found.heights[top, masked][step] += 1
@@ -100,42 +89,19 @@ def _all(edges: list[list[Row]]) -> Iterator[tuple[Row, EdgeLine]]:
     return ((row, line) for edge in edges for row in edge for line in row.lines if not line.own)
 
 
-def _is_sequence(pages: set[int]) -> bool:
-    return len(pages) >= REPEATS and len(pages) >= DENSE * (max(pages) - min(pages) + 1)
-
-
-def _numbers(line: EdgeLine) -> set[tuple[str, int]]:
-    """The numbers at or next to the ends of the cells of a line: what a page number may be."""
-    found = set()
-    for cell in line.cells:
-        tokens = cell.split()
-        for token in {tokens[0], tokens[-1]} | ({tokens[1]} if len(tokens) > 1 else set()):
-            value = _number(token)
-            if value is not None:
-                found.add(value)
-    return found
-
-
-@lru_cache(maxsize=4096)
-def _number(token: str) -> tuple[str, int] | None:
-    token = token.strip(AROUND_NUMBER).partition("/")[0]
-    if token.isdecimal() and len(token) <= 5:
-        return "arabic", int(token)
-    if token and len(token) <= 8 and ROMAN.match(token):
-        values = [ROMAN_VALUES[char] for char in token.lower()]
-        following = [*values[1:], 0]
-        return "roman", sum(-a if a < b else a for a, b in zip(values, following, strict=True))
-    return None
-
-
 def _masked(cell: str, row: Row, evidence: _Evidence) -> str:
     """A cell without what changes from page to page: its number becomes #, and so do other digits."""
     words = []
     for token in cell.split():
-        value = _number(token)
+        value = number_of(token)
         is_folio = value is not None and row.page in evidence.folios.get((row.top, value[0], value[1] - row.page), ())
         words.append("#" if is_folio else DIGITS.sub("#", token.lower()))
     return " ".join(words)
+
+
+def _key(masked: str) -> str:
+    """What left and right pages have in common: the number stands on the other side."""
+    return masked.strip("# ")
 
 
 def _step(y: float) -> int:
@@ -159,8 +125,10 @@ def _kind(line: EdgeLine, row: Row, evidence: _Evidence, *, outermost: bool) -> 
     if line.own:
         return None
     masked = [_masked(cell, row, evidence) for cell in line.cells]
-    numbered = any(row.page in evidence.folios.get((row.top, kind, value - row.page), ()) for kind, value in _numbers(line))
-    if numbered and all(ONLY_NUMBER.match(cell) for cell in masked):
+    numbered = any(
+        row.page in evidence.folios.get((row.top, kind, value - row.page), ()) for kind, value in numbers_of(line.cells)
+    )
+    if numbered and all(only_number(cell) for cell in masked):
         return "page_number"
     repeats = any(_repeats(cell, row, evidence, outermost=outermost and not row.is_large(line)) for cell in masked)
     # Where most pages have a row there, apart from their text, one with the page's number needs no repetition.
@@ -173,7 +141,7 @@ def _kind(line: EdgeLine, row: Row, evidence: _Evidence, *, outermost: bool) -> 
 def _repeats(masked: str, row: Row, evidence: _Evidence, *, outermost: bool) -> bool:
     if not any(map(str.isalpha, masked)):
         return False  # a rule, the labels of an axis, or a number that is no page number
-    here = _near(evidence.heights.get((row.top, masked), Counter()), row.y)
+    here = _near(evidence.heights.get((row.top, _key(masked)), Counter()), row.y)
     if here < REPEATS:
         return False
     if here >= SHARE_OF_FEW * evidence.pages:

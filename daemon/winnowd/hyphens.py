@@ -15,7 +15,7 @@ SECOND_ELEMENTS = frozenset({"based", "oriented", "specific", "driven", "depende
 
 DIVISION = re.compile(r"-[ \t]*\n[ \t]*([^\W_][\w'’]*(?:-[^\W_][\w'’]*)*)")
 """A hyphen at a line end and the word that begins the next line. What stands before it is looked up only on a find."""
-FIRST_PART = re.compile(r"[^\W\d_][\w'’-]*\Z")
+FIRST_PART = re.compile(r"[^\W_][\w'’-]*\Z")
 SECOND_PART = re.compile(r"[^\W_][\w'’]*(?:-[^\W_][\w'’]*)*")
 EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
 
@@ -72,13 +72,13 @@ def joined_word(first: str, second: str, known: Counter[str]) -> str:
     'Kosten-Nutzen'
     """
     whole, compound = first + second, f"{first}-{second}"
-    if second[0].isdigit() or (second[0].isupper() and not first.isupper()):
-        return compound
     part, head = first.rpartition("-")[2].lower(), second.partition("-")[0].lower()
     if known[compound.lower()] > 0 and known[compound.lower()] >= known[whole.lower()]:
         return compound
     if known[whole.lower()] > 0 or known[part + head] > 0:
         return whole
+    if second[0].isdigit() or (second[0].isupper() and not first.isupper()):
+        return compound
     if len(part) == 1 or not part.isalpha() or "-" in second or (head in SECOND_ELEMENTS and len(part) > 3):
         return compound
     if min(len(part), len(head)) > 2 and known[part] >= OFTEN and known[head] >= OFTEN:

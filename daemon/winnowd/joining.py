@@ -19,6 +19,7 @@ BACK = 20  # blocks of furniture and footnotes between the two halves of a parag
 CJK = "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60"  # Han, Kana and their signs; Hangul has blanks
 CJK_BREAK = re.compile(rf"(?<=[{CJK}])[ \t]*\n[ \t]*(?=[{CJK}])")
 SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*(?=\s)")
+DIVIDED = re.compile(r"[^\W\d_]{2}-\Z")
 ENDED = re.compile(r"[.!?…:;。！？][\"'”’»)\]\d]*\Z")  # a footnote mark may follow the stop
 
 
@@ -105,9 +106,11 @@ def _last_paragraph(done: list[Block]) -> int | None:
 
 def _goes_on(block: Block, following: Block) -> bool:
     """Whether a paragraph has no end and the next no beginning."""
-    if following.kind != "paragraph" or not following.text[:1].islower() or len(block.text) > PARAGRAPH_CHARS:
+    if following.kind != "paragraph" or len(block.text) > PARAGRAPH_CHARS:
         return False
-    return ENDED.search(block.text[-8:]) is None
+    if DIVIDED.search(block.text[-3:]):
+        return following.text[:1].isalpha()
+    return following.text[:1].islower() and ENDED.search(block.text[-8:]) is None
 
 
 def _turned(block: Block, following: Block, apart: frozenset[int]) -> bool:

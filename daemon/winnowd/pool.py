@@ -1,12 +1,11 @@
 """Bounded, killable child processes. It knows no documents: a job is bytes, a question is bytes, a result is bytes.
 
-Hides what ready-made pools get wrong for hostile input. A child that dies, idle or at work, with whatever exit code, costs its own job
-and nothing else. Nothing a child sends can block or flood the parent: small messages travel over a packet socket, results through
-a memory file that the parent reads when it is told to. All clocks are monotonic. When the parent dies the kernel ends the children.
+Hides what ready-made pools get wrong for hostile input. A child that dies, idle or at work, with whatever exit code, costs
+its own job and nothing else. Nothing a child sends can block or flood the parent: small messages travel over a packet socket,
+results through a memory file that the parent reads when it is told to. All clocks are monotonic.
 """
 
 import contextlib
-import fcntl
 import multiprocessing
 import os
 import resource
@@ -14,27 +13,14 @@ import selectors
 import signal
 import socket
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from multiprocessing import reduction
-from multiprocessing.process import BaseProcess, parent_process
+from multiprocessing.process import BaseProcess
 
+from winnowd.child import MESSAGE, PROGRESS, QUESTION, RESULT, Descriptor, Limits, run
 from winnowd.model import Failure
 
-MESSAGE = 65_536
 RESULT_LIMIT = 512 * 1024 * 1024
-QUESTION, PROGRESS, RESULT = b"?", b".", b"="
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """What one job may cost: seconds without progress, seconds in all, bytes of address space; and when a child is replaced."""
-
-    idle_seconds: float
-    total_seconds: float
-    memory_bytes: int
-    recycle_jobs: int
-    recycle_bytes: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,39 +37,6 @@ class Done:
 
     key: int
     result: bytes | Failure
-
-
-class Channel:
-    """A child's end: where its jobs come from and its results go."""
-
-    def __init__(self, connection: socket.socket, memory: int) -> None:
-        self._connection = connection
-        self._memory = memory
-
-    def jobs(self) -> Iterator[bytes]:
-        """The jobs, one after the other, until the parent has no more."""
-        while job := self._connection.recv(MESSAGE):
-            yield job
-
-    def ask(self, question: bytes) -> bytes:
-        """Ask the parent something about the job, and wait for its answer."""
-        self._connection.send(QUESTION + question)
-        answer = self._connection.recv(MESSAGE)
-        if not answer:
-            raise SystemExit(0)
-        return answer
-
-    def progress(self) -> None:
-        """Tell the parent that the job goes on."""
-        self._connection.send(PROGRESS)
-
-    def finish(self, result: bytes) -> None:
-        """Hand over the result of the job."""
-        os.ftruncate(self._memory, 0)
-        view = memoryview(result)
-        while view:
-            view = view[os.pwrite(self._memory, view, len(result) - len(view)) :]
-        self._connection.send(RESULT + str(len(result)).encode())
 
 
 class Child:
@@ -131,12 +84,14 @@ class Child:
 
 
 class Pool:
-    """A fixed number of children that serve jobs with `serve(channel, *arguments)`, forked from a server that preloads `preload`."""
+    """At most `size` children that run `serve(channel, *arguments)`, forked from a server that has loaded `preload`."""
 
-    def __init__(self, size: int, limits: Limits, serve: Callable[..., None], arguments: tuple[object, ...], preload: Sequence[str]):
+    def __init__(
+        self, size: int, limits: Limits, serve: Callable[..., None], arguments: tuple[object, ...], preload: Sequence[str]
+    ):
         self._limits, self._serve, self._arguments = limits, serve, arguments
         self._forkserver = multiprocessing.get_context("forkserver")
-        self._forkserver.set_forkserver_preload(["winnowd.pool", *preload])
+        self._forkserver.set_forkserver_preload(["winnowd.child", *preload])
         self._selector = selectors.DefaultSelector()
         self._size = size
         self._children: list[Child] = []
@@ -180,6 +135,11 @@ class Pool:
                 child.moved = time.monotonic()
                 with contextlib.suppress(OSError):
                     child.connection.send(answer)
+
+    def cancel(self, key: int) -> None:
+        """End the child that works on `key`; nothing more is heard of that job."""
+        for child in [child for child in self._children if child.job == key]:
+            self._discard(child)
 
     def wait(self, seconds: float) -> list[Asked | Done]:
         """What the children have to say, after at most `seconds` seconds."""
@@ -234,7 +194,9 @@ class Pool:
         if not hung_up:
             return Done(job, Failure("crashed", "The process that read it gave an answer that makes no sense."))
         if code == -signal.SIGKILL:
-            return Done(job, Failure("out_of_memory", "The process that read it was killed, most likely for its use of memory."))
+            return Done(
+                job, Failure("out_of_memory", "The process that read it was killed, most likely for its use of memory.")
+            )
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return Done(job, Failure("crashed", f"The process that read it ended unexpectedly ({how})."))
 
@@ -249,7 +211,7 @@ class Pool:
 
     def _start(self, connection: socket.socket, memory: int) -> BaseProcess:
         process = self._forkserver.Process(
-            target=_run, args=(connection, _Descriptor(memory), self._limits, self._serve, self._arguments), daemon=True
+            target=run, args=(connection, Descriptor(memory), self._limits, self._serve, self._arguments), daemon=True
         )
         process.start()
         return process
@@ -269,55 +231,6 @@ class Pool:
             if child.job is not None
         ]
         return min(clocks, default=float("inf")) + 0.01
-
-
-class _Descriptor:
-    """A file descriptor that travels to a child with its process object."""
-
-    def __init__(self, descriptor: int) -> None:
-        self.descriptor = descriptor
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return _received, (reduction.DupFd(self.descriptor),)
-
-
-def _received(duplicate: "reduction._DupFd") -> int:  # type: ignore[name-defined]
-    descriptor: int = duplicate.detach()
-    return descriptor
-
-
-def _run(
-    connection: socket.socket, memory: int, limits: Limits, serve: Callable[..., None], arguments: tuple[object, ...]
-) -> None:
-    """The life of a child."""
-    os.setsid()  # so that whatever a parser starts can be ended with it
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    _die_with_parent()
-    quiet = os.open(os.devnull, os.O_RDWR)
-    for stream in (0, 1, 2):  # parsers print what they think of a file
-        os.dup2(quiet, stream)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
-    with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
-        file.write("500")
-    serve(Channel(connection, memory), *arguments)
-
-
-def _die_with_parent() -> None:
-    """Let the kernel end this process when the parent does, even inside C code that never returns.
-
-    The sentinel is a pipe whose other end only the parent holds; when it closes, a pipe in O_ASYNC mode sends SIGIO,
-    whose default action is to terminate (fcntl(2), signal(7)). PR_SET_PDEATHSIG would watch the fork server instead.
-    """
-    parent = parent_process()
-    if parent is None:
-        return
-    sentinel = parent.sentinel
-    fcntl.fcntl(sentinel, fcntl.F_SETOWN, os.getpid())
-    fcntl.fcntl(sentinel, fcntl.F_SETFL, fcntl.fcntl(sentinel, fcntl.F_GETFL) | os.O_ASYNC)
-    if not parent.is_alive():
-        raise SystemExit(0)
 
 
 def _read(memory: int, length: int) -> bytes:

@@ -1,7 +1,8 @@
 """Walks a root and brings the catalogue in line with it: additions and changes at once, removals only when it is safe.
 
-One road in: every scan leads here. A walk goes folder by folder, so its memory is bounded by the largest folder. What it did not
-find is written down and removed by `finish`, after the new files were hashed, since a path whose content turned up elsewhere has moved.
+One road in: every scan leads here. A walk goes folder by folder, so its memory is bounded by the largest folder. What it did
+not find is written down and removed by `finish`, after the new files were hashed, since a path whose content turned up
+elsewhere has moved.
 """
 
 import hashlib
@@ -169,7 +170,9 @@ def _is_there(path: str) -> bool:
 
 
 def _begin(db: sqlite3.Connection) -> None:
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS visited (root_id INTEGER, directory, PRIMARY KEY (root_id, directory)) WITHOUT ROWID")
+    db.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS visited (root_id INTEGER, directory, PRIMARY KEY (root_id, directory)) WITHOUT ROWID"
+    )
     db.execute("CREATE TEMP TABLE IF NOT EXISTS missing (file_id INTEGER PRIMARY KEY)")
 
 
@@ -188,7 +191,9 @@ def _folders(path: str, part: str, applied: Rules, seen: _Tally, network: bool) 
         todo += [folder for folder in reversed(below) if applied.rule_for(folder, folder=True) is None]
 
 
-def _reconcile(db: sqlite3.Connection, root: sqlite3.Row, found: tuple[str, disk.Listing], applied: Rules, seen: _Tally) -> None:
+def _reconcile(
+    db: sqlite3.Connection, root: sqlite3.Row, found: tuple[str, disk.Listing], applied: Rules, seen: _Tally
+) -> None:
     directory, listing = found
     known = files.in_directory(db, root["id"], directory)
     recheck = root["rules"] != applied.digest
@@ -228,7 +233,9 @@ def _note_missing(db: sqlite3.Connection, known: dict[str, reconcile.Known], lis
 def _end(db: sqlite3.Connection, root: sqlite3.Row, part: str, saw: tuple[_Tally, str, str]) -> Walk:
     seen, identity, rules_digest = saw
     _note_missing_folders(db, root["id"], part, seen.unlisted)
-    return Walk(root["id"], part, True, None, seen.listed, seen.before, seen.changes, tuple(seen.unlisted), identity, rules_digest)
+    return Walk(
+        root["id"], part, True, None, seen.listed, seen.before, seen.changes, tuple(seen.unlisted), identity, rules_digest
+    )
 
 
 def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlisted: list[str]) -> None:
@@ -243,7 +250,8 @@ def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlis
 def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -> int:
     """Remove the root's files that the walk did not find, or hold those that count when they are too many."""
     rows = db.execute(
-        "SELECT id, digest, digest IN (SELECT digest FROM files WHERE id > ? AND id NOT IN (SELECT file_id FROM temp.missing)) AS moved "
+        "SELECT id, digest, digest IN ("
+        "SELECT digest FROM files WHERE id > ? AND id NOT IN (SELECT file_id FROM temp.missing)) AS moved "
         "FROM files WHERE root_id = ? AND state <> 'gone' AND id IN (SELECT file_id FROM temp.missing)",
         (root["watermark"], root["id"]),
     ).fetchall()

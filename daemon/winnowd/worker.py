@@ -10,12 +10,12 @@ import os
 import time
 import traceback
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import cache
 from importlib import metadata
 from typing import Annotated, Literal, Protocol
 
-from pydantic import Field, TypeAdapter
+from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass
 
 from winnowd import disk, formats, pipeline
@@ -33,10 +33,17 @@ TRANSIENT = frozenset({errno.EIO, errno.ESTALE, errno.EBUSY, errno.ENOSPC, errno
 class Channel(Protocol):
     """What a child needs of its parent."""
 
-    def jobs(self) -> Iterator[bytes]: ...
-    def ask(self, question: bytes) -> bytes: ...
-    def progress(self) -> None: ...
-    def finish(self, result: bytes) -> None: ...
+    def jobs(self) -> Iterator[bytes]:
+        """The jobs, one after the other."""
+
+    def ask(self, question: bytes) -> bytes:
+        """Ask, and wait for the answer."""
+
+    def progress(self) -> None:
+        """Say that the job goes on."""
+
+    def finish(self, result: bytes) -> None:
+        """Hand over the result."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +72,7 @@ class Linked:
 
 
 Report = Read | Unread | Linked
+NONSENSE = Unread(Failure("internal", "The process that read it gave an answer that makes no sense."))
 
 _CONTENT = TypeAdapter(Content)
 _REPORT: TypeAdapter[Report] = TypeAdapter(Annotated[Report, Field(discriminator="kind")])
@@ -84,14 +92,20 @@ def pack(job: Job) -> bytes:
     return json.dumps(asdict(job)).encode("ascii")
 
 
-def unpack_content(question: bytes) -> Content:
-    """What a child asks about. Raises ValueError where it is not what it should be."""
-    return _CONTENT.validate_json(question)
+def unpack_content(question: bytes) -> Content | None:
+    """What a child asks about; None where the question makes no sense."""
+    try:
+        return _CONTENT.validate_json(question)
+    except ValidationError:
+        return None
 
 
 def unpack(result: bytes) -> Report:
-    """The report of a child, checked field by field: a child that was taken over by a file must not be believed blindly."""
-    return _REPORT.validate_json(result)
+    """The report of a child, checked field by field: a child that a file took over must not be believed blindly."""
+    try:
+        return _REPORT.validate_json(result)
+    except ValidationError as error:
+        return Unread(replace(NONSENSE.failure, detail=str(error)))
 
 
 @cache
@@ -153,7 +167,7 @@ def _read(descriptor: int, content: Content, channel: Channel, told: tuple[Confi
     format = formats.BY_NAME.get(content.format)
     if format is None or format.module is None:
         title = format.title if format else content.format
-        raise Unsupported(f"Is {title}, a format that Winnow does not read.", format=content.format)
+        raise Unsupported(f"Its format is one that Winnow does not read: {title}.", format=content.format)
     reading = Reading(
         path=f"/proc/self/fd/{descriptor}",
         format=format,

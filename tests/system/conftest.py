@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from shares import Share, assert_accounted, assert_sound
 
 

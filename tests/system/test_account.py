@@ -54,6 +54,8 @@ def test_why_explains_unknown_paths(share):
 
 
 def test_a_name_with_another_suffix_is_a_finding_of_the_path(share):
-    path = share.write("page.docx", "<!DOCTYPE html><html><body><p>The harbour board meets on Monday and publishes minutes.</p></body></html>")
+    path = share.write(
+        "page.docx", "<!DOCTYPE html><html><body><p>The harbour board meets on Monday and publishes minutes.</p></body></html>"
+    )
     share.scan(code=None)
     assert "wrong_extension" in {finding["code"] for finding in share.ask("why", path)["findings"]}

@@ -3,9 +3,9 @@
 import errno
 import sqlite3
 
-import fakes
 import pytest
 
+import fakes
 from winnowd import daemon, store, worker
 from winnowd.config import Config, LimitSettings, PoolSettings
 

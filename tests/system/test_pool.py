@@ -6,11 +6,12 @@ import subprocess
 import sys
 import time
 
-import fakes
 import pytest
 
+import fakes
+from winnowd.child import Limits
 from winnowd.model import Failure
-from winnowd.pool import Asked, Done, Limits, Pool
+from winnowd.pool import Asked, Done, Pool
 
 LIMITS = Limits(idle_seconds=60, total_seconds=60, memory_bytes=4 << 30, recycle_jobs=1000, recycle_bytes=1 << 40)
 SHORT = Limits(idle_seconds=1.0, total_seconds=3.0, memory_bytes=4 << 30, recycle_jobs=1000, recycle_bytes=1 << 40)
@@ -122,7 +123,7 @@ def test_a_child_that_is_killed_while_idle_is_replaced():
 def test_what_a_parser_started_is_ended_with_it():
     with start(limits=SHORT) as pool:
         pool.submit(1, b"fork:")
-        (asked,) = [event for event in pool.wait(10)]
+        (asked,) = pool.wait(10)
         grandchild = int(asked.question)
         assert is_alive(grandchild)
         pool.reply(1, b"go on")

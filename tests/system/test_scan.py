@@ -8,12 +8,15 @@ import subprocess
 import time
 
 import pytest
+
 from shares import command
 
 
 def fill(share, count, prefix="note"):
     for number in range(count):
-        share.write(f"folder{number % 3}/{prefix}-{number}.txt", f"Note number {number} is about the bird called {prefix}{number}.")
+        share.write(
+            f"folder{number % 3}/{prefix}-{number}.txt", f"Note number {number} is about the bird called {prefix}{number}."
+        )
 
 
 def passages(share):
@@ -63,7 +66,9 @@ def test_a_rename_is_understood_although_the_scan_that_saw_it_was_killed(share):
 
 def kill_during(share, question):
     """Kill a scan as soon as the answer to a question about the catalogue is not zero."""
-    process = subprocess.Popen(command("scan", "--db", share.db, share.root), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command("scan", "--db", share.db, share.root), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     while process.poll() is None:
         with sqlite3.connect(share.db, timeout=5) as db:
             try:
@@ -93,9 +98,13 @@ def test_a_killed_scan_ends_in_the_same_rows_as_an_undisturbed_one(share, tmp_pa
 def summary(share):
     """What the catalogue says, without its row numbers."""
     with sqlite3.connect(share.db) as db:
-        files = db.execute("SELECT label, size, mtime_ns, digest, format, state, reason, message, attempts, racy FROM files ORDER BY label")
+        files = db.execute(
+            "SELECT label, size, mtime_ns, digest, format, state, reason, message, attempts, racy FROM files ORDER BY label"
+        )
         documents = db.execute("SELECT digest, format, title, chars, recipe, verdict FROM documents ORDER BY digest")
-        findings = db.execute("SELECT digest, code, page_index, f.message FROM findings f JOIN documents d ON d.id = document_id ORDER BY 1, 2, 3")
+        findings = db.execute(
+            "SELECT digest, code, page_index, f.message FROM findings f JOIN documents d ON d.id = document_id ORDER BY 1, 2, 3"
+        )
         return [files.fetchall(), documents.fetchall(), findings.fetchall(), passages(share)]
 
 
@@ -178,7 +187,9 @@ def test_a_database_inside_the_scanned_folder_is_refused(share):
     assert not (share.root / "x.db").exists()
 
 
-@pytest.mark.parametrize("name", [b"\xfcber \xe4.txt", b"two\nlines.txt", b"-rf --help.txt", "Cafe\u0301.txt".encode(), b"x" * 251 + b".txt"])
+@pytest.mark.parametrize(
+    "name", [b"\xfcber \xe4.txt", b"two\nlines.txt", b"-rf --help.txt", "Cafe\u0301.txt".encode(), b"x" * 251 + b".txt"]
+)
 def test_odd_names_are_stored_and_shown_and_opened_again(share, name):
     share.write(name, "The lantern keeper wrote about saxifrage.")
     share.scan()
@@ -194,7 +205,8 @@ def test_a_folder_that_cannot_be_listed_protects_what_is_below_it(share):
     share.scan()
     os.chmod(share.root / "folder0", 0)
     try:
-        drop = "import ctypes; [ctypes.CDLL(None).prctl(24, c, 0, 0, 0) for c in (1, 2)];"  # PR_CAPBSET_DROP: root obeys modes, too
+        # PR_CAPBSET_DROP of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: then even root obeys modes
+        drop = "import ctypes; [ctypes.CDLL(None).prctl(24, c, 0, 0, 0) for c in (1, 2)];"
         argv = command("scan", "--db", share.db, share.root)
         script = f"{drop} import os; os.execv({argv[0]!r}, {argv!r})"
         done = subprocess.run([argv[0], "-c", script], capture_output=True, text=True, check=False)
@@ -221,7 +233,9 @@ def test_what_is_excluded_later_leaves_the_index_and_comes_back(share, tmp_path)
 
 def test_an_interrupted_scan_says_so_and_the_next_one_goes_on(share):
     fill(share, 200)
-    process = subprocess.Popen(command("scan", "--db", share.db, share.root), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        command("scan", "--db", share.db, share.root), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
+    )
     while not share.db.exists():
         time.sleep(0.01)
     time.sleep(1)

@@ -110,6 +110,11 @@ def test_a_text_that_only_mentions_broken_letters_is_left_alone() -> None:
     assert text_of(text) == [text]
 
 
+def test_accents_set_apart_return_to_their_letters_and_apostrophes_stay() -> None:
+    assert text_of("a na¨ıve Universit¨at of Erd˝os, ¨Osterreich") == ["a naïve Universität of Erdős, Österreich"]
+    assert text_of("it´s l´eau, 5˚C, a ˜ b") == ["it´s l´eau, 5˚C, a ˜ b"]
+
+
 # Hyphens and lines
 
 
@@ -125,6 +130,7 @@ def test_the_words_of_the_document_decide_about_a_hyphen() -> None:
         ("Kosten", "Nutzen", "Kosten-Nutzen"),
         ("covid", "19", "covid-19"),
         ("x", "ray", "x-ray"),
+        ("10", "year", "10-year"),
         ("signal", "to-noise", "signal-to-noise"),
         ("community", "oriented", "community-oriented"),
     ],

@@ -137,6 +137,14 @@ def test_a_note_in_a_table_stands_after_the_table(read: Read) -> None:
     assert said(read(docx_file(docx_table([cell, "y"]), parts={"footnotes": note}))) == ["| x | y |\n| --- | --- |", "A note"]
 
 
+def test_a_page_that_the_file_carries_whole_is_read(read: Read) -> None:
+    data = docx_file(docx_paragraph("Before") + "<w:altChunk r:id='page'/>")
+    relation = "<Relationship Id='page' Type='http://x/aFChunk' Target='page.html'/>"
+    data = builders.zip_replaced(data, "word/_rels/document.xml.rels", lambda xml: xml.replace("</", relation + "</"))
+    data = builders.zip_replaced(data, "word/page.html", lambda page: "<html><body><p>From the page</p></body></html>")
+    assert said(read(data)) == ["Before", "From the page"]
+
+
 def test_comments_are_counted_and_not_read(read: Read) -> None:
     found = read(
         docx_file(docx_paragraph("Text"), parts={"comments": f"<w:comment w:id='1'>{docx_paragraph('Hm')}</w:comment>"})

@@ -63,7 +63,9 @@ class _Commands(click.Group):
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["--help"]})
 @click.version_option(__version__, prog_name="winnow")
-@click.option("--config", type=click.Path(), envvar="WINNOW_CONFIG", help="The configuration file (default: /etc/winnowd/config.toml).")
+@click.option(
+    "--config", type=click.Path(), envvar="WINNOW_CONFIG", help="The configuration file (default: /etc/winnowd/config.toml)."
+)
 @click.pass_context
 def winnow(ctx: click.Context, config: str | None) -> None:
     """Winnow keeps an honest full-text index of a shared drive, in one SQLite file.

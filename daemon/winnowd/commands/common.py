@@ -1,4 +1,4 @@
-"""What the commands share: options, where the configuration and the database are, how a file or document is named, and output."""
+"""What the commands share: options, where configuration and database are, how a file or document is named, and output."""
 
 import getpass
 import json
@@ -93,7 +93,7 @@ def refuse_network(path: Path) -> None:
     mount = disk.current_mount(str(path.parent))
     if mount.network:
         raise StoreError(
-            f"{path}: lies on a network file system ({mount.filesystem}), where SQLite's log is not safe; put it on a local disk"
+            f"{path}: lies on a network file system ({mount.filesystem}), where SQLite is not safe; put it on a local disk"
         )
 
 

@@ -38,7 +38,9 @@ def _record(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, object]:
         **{key: row[key] for key in keys},
         "facts": _all(db, "SELECT source, key, value, believed FROM metadata WHERE document_id = ? ORDER BY id", document_id),
         "page_list": _all(
-            db, "SELECT page_index, page_label, verdict, chars FROM pages WHERE document_id = ? ORDER BY page_index", document_id
+            db,
+            "SELECT page_index, page_label, verdict, chars FROM pages WHERE document_id = ? ORDER BY page_index",
+            document_id,
         ),
         "outline": _all(
             db, "SELECT level, title, page_index, page_label FROM outline WHERE document_id = ? ORDER BY ordinal", document_id

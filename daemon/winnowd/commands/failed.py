@@ -22,10 +22,16 @@ def list_(config: str | None, db: str | None, as_json: bool, code: str | None) -
 
     with common.reader(config, db) as connection:
         rows = connection.execute(
-            "SELECT id, reason, message, attempts FROM files WHERE state = 'failed' AND (? IS NULL OR reason = ?) ORDER BY label", (code, code)
+            "SELECT id, reason, message, attempts FROM files WHERE state = 'failed' AND reason = ifnull(?, reason) ORDER BY label",
+            (code,),
         ).fetchall()
         entries = [
-            {"path": files.path_of(connection, r["id"]), "code": r["reason"], "message": r["message"], "attempts": r["attempts"]}
+            {
+                "path": files.path_of(connection, r["id"]),
+                "code": r["reason"],
+                "message": r["message"],
+                "attempts": r["attempts"],
+            }
             for r in rows
         ]
     if as_json:
@@ -41,14 +47,18 @@ def list_(config: str | None, db: str | None, as_json: bool, code: str | None) -
 @click.option("--code", help="All files with this failure code.")
 @click.option("--all", "everything", is_flag=True, help="All failed files.")
 @common.options
-def retry(config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], code: str | None, everything: bool) -> None:
+def retry(
+    config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], code: str | None, everything: bool
+) -> None:
     """Let failed files be read again by the next scan."""
     from winnowd.store import queue, transaction
 
     if not paths and not code and not everything:
         raise UsageError("retry what? name paths, --code CODE or --all")
     with common.writer(config, db) as connection, transaction(connection):
-        ids = [row["id"] for path in paths if (row := common.file_row(connection, path)) is not None and row["state"] == "failed"]
+        ids = [
+            row["id"] for path in paths if (row := common.file_row(connection, path)) is not None and row["state"] == "failed"
+        ]
         if len(ids) < len(paths):
             raise NothingFound("not every path is that of a failed file; `winnow failed list` shows them")
         if code or everything:

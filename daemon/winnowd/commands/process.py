@@ -21,12 +21,17 @@ def command(config: str | None, as_json: bool, file: str) -> None:
     path = common.existing_path(file)
     if not os.path.isfile(path) or os.path.islink(path):
         raise UsageError(f"{file}: is no regular file")
-    from winnowd import daemon, worker
+    from winnowd import daemon, walk, worker
 
-    report = daemon.process(path, settings)
-    content = None if isinstance(report, worker.Unread) else report.content
-    outcome = report.outcome if isinstance(report, worker.Read) else report.failure  # type: ignore[union-attr]
-    result = describe(path, content, outcome, worker.recipes(settings))
+    rule = walk.rules(settings, os.path.dirname(path)).rule_for(os.path.basename(path), folder=False)
+    if rule is not None:
+        result = _nothing(path, None, "excluded", f"Left out by the pattern {rule!r} (walk.exclude).")
+    else:
+        report = daemon.process(path, settings)
+        if isinstance(report, worker.Unread):
+            result = describe(path, None, report.failure, worker.recipes(settings))
+        else:
+            result = describe(path, report.content, report.outcome, worker.recipes(settings))
     if as_json:
         common.print_json(result)
     else:
@@ -37,32 +42,33 @@ def command(config: str | None, as_json: bool, file: str) -> None:
 
 def describe(path: str, content: Content | None, outcome: Document | Failure, recipes: dict[str, str]) -> dict[str, Any]:
     """The public JSON form of an outcome."""
-    from winnowd.disk import printable
-
-    format = content.format if content else getattr(outcome, "format", None)
-    shown = {"path": printable(path), "digest": content.digest if content else None, "format": format}
     if isinstance(outcome, Document):
-        return {**shown, **_document(path, outcome)}
+        return {**_named(path, content, outcome.format), **_document(path, outcome)}
     from winnowd.errors import state_of_failure
 
-    skipped = state_of_failure(outcome.code, format) == "skipped"
+    format = content.format if content else outcome.format
+    result = _nothing(path, content, outcome.code, outcome.message)
+    if state_of_failure(outcome.code, format) != "skipped":
+        result |= {"outcome": "failure", "failure": {"code": outcome.code, "message": outcome.message}}
     return {
-        **shown,
-        "outcome": "skipped" if skipped else "failure",
-        "verdict": None,
-        "reason": outcome.code,
-        "failure": None if skipped else {"code": outcome.code, "message": outcome.message},
-        "message": outcome.message,
+        **result,
         "recipe": recipes.get(format or ""),
-        "metadata": {},
-        "facts": [],
-        "pages": [],
-        "outline": [],
-        "passages": [],
-        "furniture": [],
         "findings": [_finding(finding) for finding in _of_path(path, format)],
-        "steps": [],
     }
+
+
+def _named(path: str, content: Content | None, format: str | None) -> dict[str, Any]:
+    from winnowd.disk import printable
+
+    return {"path": printable(path), "digest": content.digest if content else None, "format": format}
+
+
+def _nothing(path: str, content: Content | None, reason: str, message: str) -> dict[str, Any]:
+    """A file that yields no document: every key is there, so that programs need not ask."""
+    empty: dict[str, Any] = {"recipe": None, "metadata": {}}
+    empty |= {key: [] for key in ("facts", "pages", "outline", "passages", "furniture", "findings", "steps")}
+    outcome = {"outcome": "skipped", "verdict": None, "reason": reason, "message": message, "failure": None}
+    return {**_named(path, content, content.format if content else None), **outcome, **empty}
 
 
 def _document(path: str, document: Document) -> dict[str, Any]:
@@ -95,7 +101,8 @@ def _document(path: str, document: Document) -> dict[str, Any]:
             for page in document.pages
         ],
         "outline": [
-            {"level": e.level, "title": e.title, "page_index": e.page_index, "page_label": e.page_label} for e in document.outline
+            {"level": e.level, "title": e.title, "page_index": e.page_index, "page_label": e.page_label}
+            for e in document.outline
         ],
         "passages": [
             {
@@ -139,7 +146,10 @@ def _print(result: dict[str, Any]) -> None:
     from winnowd.render import flat, safe
 
     click.secho(safe(result["path"]), bold=True)
-    click.echo(f"{result['format'] or 'unknown format'}: {result['verdict'] or result['outcome']}" + f" ({result['recipe']})" * bool(result["recipe"]))
+    click.echo(
+        f"{result['format'] or 'unknown format'}: {result['verdict'] or result['outcome']}"
+        + f" ({result['recipe']})" * bool(result["recipe"])
+    )
     if result.get("message"):
         click.echo(f"{result['reason']}: {result['message']}")
     for key, value in result["metadata"].items():

@@ -74,7 +74,9 @@ def _decision(decision: Decision, summary: str) -> click.Command:
     @click.option("--check", help="All documents that wait for this reason.")
     @click.option("--note", help="A note that is kept with the decision.")
     @common.options
-    def decide(config: str | None, db: str | None, as_json: bool, named: tuple[str, ...], check: str | None, note: str | None) -> None:
+    def decide(
+        config: str | None, db: str | None, as_json: bool, named: tuple[str, ...], check: str | None, note: str | None
+    ) -> None:
         from winnowd.store import review, transaction
 
         if not named and check is None:
@@ -107,7 +109,9 @@ def retry(config: str | None, db: str | None, as_json: bool, named: tuple[str, .
     with common.writer(config, db) as connection, transaction(connection):
         ids = _ids(connection, named, None)
         for document_id in ids:
-            row = connection.execute("SELECT id FROM files WHERE document_id = ? ORDER BY id LIMIT 1", (document_id,)).fetchone()
+            row = connection.execute(
+                "SELECT id FROM files WHERE document_id = ? ORDER BY id LIMIT 1", (document_id,)
+            ).fetchone()
             queue.retry(connection, row["id"])
     if as_json:
         common.print_json({"retried": len(ids)})

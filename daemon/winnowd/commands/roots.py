@@ -2,6 +2,7 @@
 
 import os
 import sqlite3
+import sys
 
 import click
 
@@ -78,7 +79,7 @@ def _root(db: sqlite3.Connection, path: str) -> sqlite3.Row:
 
 
 def _ask(question: str, yes: bool) -> None:
-    if not yes and click.get_text_stream("stdin").isatty():
+    if not yes and sys.stdin.isatty():
         click.confirm(question, abort=True, err=True)
 
 

@@ -19,7 +19,9 @@ SHOWN = 700  # characters of each document: what a person takes in at a glance
 def command(config: str | None, db: str | None, as_json: bool, count: int, format_: str | None) -> None:
     """Read N documents at random, five where no number is given: the quickest way to see what a collection is like."""
     with common.reader(config, db) as connection:
-        ids = [row[0] for row in connection.execute("SELECT id FROM documents WHERE ? IS NULL OR format = ?", (format_, format_))]
+        ids = [
+            row[0] for row in connection.execute("SELECT id FROM documents WHERE ? IS NULL OR format = ?", (format_, format_))
+        ]
         picked = random.sample(ids, min(count, len(ids)))
         documents = [_document(connection, document_id) for document_id in picked]
     if as_json:

@@ -14,7 +14,7 @@ from winnowd.errors import EXIT_INCOMPLETE, Interrupted, UsageError
 if TYPE_CHECKING:
     import sqlite3
 
-    from winnowd.daemon import Progress
+    from winnowd.drain import Progress
 
 
 @click.command("scan")
@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], dry_run: bool, verify: bool) -> None:
     """Bring the catalogue in line with the disk.
 
-    Walks each PATH (a watched folder, a part of one, or a new folder), or all watched folders where none is given; reads what is new
-    or changed, and removes what is gone. It ends when nothing waits but what waits for a later attempt.
+    Walks each PATH (a watched folder, a part of one, or a new folder), or all watched folders where none is given;
+    reads what is new or changed, and removes what is gone. It ends when nothing waits but what waits for a later attempt.
     """
     from winnowd import daemon
 
@@ -82,8 +82,8 @@ def _report(db: "sqlite3.Connection", progress: "Progress", as_json: bool) -> bo
     else:
         kept = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
         click.echo(f"{plural(sum(states.values()) - states['gone'], 'file')}: {kept or 'none'}")
-        done = f"{plural(progress.extracted, 'document')} read, {plural(progress.linked, 'known content')}, {progress.removed:,} removed"
-        click.echo(f"this scan: {done}", err=True)
+        read, known = plural(progress.extracted, "document"), plural(progress.linked, "known content")
+        click.echo(f"this scan: {read} read, {known}, {progress.removed:,} removed", err=True)
         for message in troubled:
             click.echo(f"winnow: {message}", err=True)
         _hint(states)
@@ -133,7 +133,12 @@ class _Shown:
             return f"{progress.listed:,} files seen"
         rate = progress.read / max(now - progress.reading_since, 0.1)
         left = (progress.to_read - progress.read) / rate if rate else 0
-        parts = (f"{progress.read:,} of {progress.to_read:,} files", f"{rate:.0f}/s", f"{_minutes(left)} left", f"{progress.flagged:,} flagged")
+        parts = (
+            f"{progress.read:,} of {progress.to_read:,} files",
+            f"{rate:.0f}/s",
+            f"{_minutes(left)} left",
+            f"{progress.flagged:,} flagged",
+        )
         return " · ".join((*parts, f"{progress.failed:,} failed"))
 
 

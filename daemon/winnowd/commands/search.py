@@ -37,7 +37,7 @@ class _Words(click.Command):
 @click.option("--fts", is_flag=True, help="The words are an FTS5 expression.")
 @common.options
 @click.pass_context
-def command(ctx: click.Context, config: str | None, db: str | None, as_json: bool, limit: int, **asked: object) -> None:
+def command(ctx: click.Context, /, config: str | None, db: str | None, as_json: bool, limit: int, **asked: object) -> None:
     """Find documents by their words.
 
     Every word must occur in a document: in its text, its title, its author or its name. "Several words" in quotes are a phrase,

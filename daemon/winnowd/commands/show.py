@@ -36,7 +36,20 @@ def _text(db: sqlite3.Connection, document: sqlite3.Row, page: str | None, as_js
     if page is not None:
         rows = [row for row in rows if row["page_index"] == _page_index(db, document["id"], page)]
     if as_json:
-        keys = ("digest", "format", "title", "author", "created", "modified", "language", "encoding", "pages", "chars", "recipe", "verdict")
+        keys = (
+            "digest",
+            "format",
+            "title",
+            "author",
+            "created",
+            "modified",
+            "language",
+            "encoding",
+            "pages",
+            "chars",
+            "recipe",
+            "verdict",
+        )
         common.print_json({**{key: document[key] for key in keys}, "passages": [dict(row) for row in rows]})
         return
     from winnowd.render import safe
@@ -99,7 +112,9 @@ def _rows(sql: str, header: tuple[str, ...]) -> _Part:
 
 
 def _steps(db: sqlite3.Connection, document: sqlite3.Row, as_json: bool) -> None:
-    rows = db.execute("SELECT step, touched, lines FROM steps WHERE document_id = ? ORDER BY ordinal", (document["id"],)).fetchall()
+    rows = db.execute(
+        "SELECT step, touched, lines FROM steps WHERE document_id = ? ORDER BY ordinal", (document["id"],)
+    ).fetchall()
     steps = [{**dict(row), "lines": json.loads(row["lines"])} for row in rows]
     if as_json:
         common.print_json(steps)
@@ -107,12 +122,12 @@ def _steps(db: sqlite3.Connection, document: sqlite3.Row, as_json: bool) -> None
         common.print_rows(("step", "touched", "set aside"), [(s["step"], s["touched"], " | ".join(s["lines"])) for s in steps])
 
 
-_METADATA = (
-    "SELECT source, key, value, CASE believed WHEN 1 THEN 'believed' ELSE '' END AS believed FROM metadata WHERE document_id = ? ORDER BY id"
-)
-_FINDINGS = (
-    "SELECT code, severity, page_index, measure, threshold, message FROM findings WHERE document_id = ? ORDER BY severity DESC, id"
-)
+_METADATA = """
+    SELECT source, key, value, CASE believed WHEN 1 THEN 'believed' ELSE '' END AS believed
+    FROM metadata WHERE document_id = ? ORDER BY id"""
+_FINDINGS = """
+    SELECT code, severity, page_index, measure, threshold, message
+    FROM findings WHERE document_id = ? ORDER BY severity DESC, id"""
 _PARTS: dict[str, _Part] = {
     "outline": _outline,
     "metadata": _rows(_METADATA, ("source", "key", "value", "")),

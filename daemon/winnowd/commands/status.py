@@ -53,7 +53,17 @@ def _roots(db: sqlite3.Connection) -> list[dict[str, object]]:
     from winnowd.disk import loaded, printable
     from winnowd.store import roots, status
 
-    keys = ("origin", "state", "message", "watch", "watch_reason", "filesystem", "walked_at", "walked_files", "unlisted_folders")
+    keys = (
+        "origin",
+        "state",
+        "message",
+        "watch",
+        "watch_reason",
+        "filesystem",
+        "walked_at",
+        "walked_files",
+        "unlisted_folders",
+    )
     return [
         {"path": printable(loaded(row["path"])), **{key: row[key] for key in keys}, "files": status.by_state(db, row["id"])}
         for row in roots.all_roots(db)
@@ -88,5 +98,10 @@ def _print(account: dict[str, object]) -> None:
             click.echo(f"  {root['message']}")
     database = account["database"]
     assert isinstance(database, dict)
-    click.echo(f"\n{account['documents']:,} documents, {account['passages']:,} passages searchable, {account['withheld']:,} withheld")
-    click.echo(f"{database['path']}: {size(database['bytes'])}" + (f"; {account['stale']} documents are stale" if account["stale"] else ""))
+    click.echo(
+        f"\n{account['documents']:,} documents, {account['passages']:,} passages searchable, {account['withheld']:,} withheld"
+    )
+    click.echo(
+        f"{database['path']}: {size(database['bytes'])}"
+        + (f"; {account['stale']} documents are stale" if account["stale"] else "")
+    )

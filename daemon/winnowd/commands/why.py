@@ -76,7 +76,9 @@ def _unknown(db: sqlite3.Connection, full: str, config: str | None) -> dict[str,
     for folder in (relative, *parents(relative)):
         rule = rules.rule_for(folder, folder=True) if folder else None
         if rule is not None:
-            return _nothing(shown, "excluded", f"The folder {printable(folder)} is left out by the pattern {rule!r} (walk.exclude).")
+            return _nothing(
+                shown, "excluded", f"The folder {printable(folder)} is left out by the pattern {rule!r} (walk.exclude)."
+            )
     if os.path.isdir(full) and not os.path.islink(full):
         return _nothing(shown, "folder", "It is a folder; only files have a state.")
     if os.path.lexists(full):
@@ -91,7 +93,9 @@ def _nothing(path: str, reason: str, message: str) -> dict[str, object]:
 def _print(answer: dict[str, object]) -> None:
     from winnowd.render import flat, safe
 
-    click.echo(f"{safe(str(answer['path']))}: {answer['state'] or 'unknown'}" + (f" ({answer['reason']})" if answer["reason"] else ""))
+    click.echo(
+        f"{safe(str(answer['path']))}: {answer['state'] or 'unknown'}" + (f" ({answer['reason']})" if answer["reason"] else "")
+    )
     click.echo(f"  {flat(answer['message'])}")
     findings, others, decisions = (answer.get(key) for key in ("findings", "same_content", "decisions"))
     for finding in findings if isinstance(findings, list) else ():

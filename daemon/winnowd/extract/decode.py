@@ -8,6 +8,7 @@ normalizer on a bounded sample round the bytes beyond ASCII; the configured fall
 import codecs
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from charset_normalizer import from_bytes
 
@@ -91,11 +92,12 @@ _BEYOND = re.compile(rb"[\x80-\xff]")
 _SAMPLE = 12_000  # bytes for charset-normalizer, which takes milliseconds for a kilobyte
 _FEW = 10  # bytes beyond ASCII; below, a language is a guess
 _BROKEN_SHARE = 0.1  # of the letters beyond ASCII; text in another encoding read as UTF-8 breaks at more than half of them
-_COHERENT = 0.5  # of charset-normalizer; a language below this is a guess
+_COHERENT = 0.5  # by charset-normalizer; below, a language is a guess
 _AFTER_LETTER = re.compile(r"(?<=[a-z])([^\x00-\x7f\xad\u00b7\u2010-\u2019\u2026])(?=([a-z]?))")
 _KANA = re.compile(r"[\u3041-\u30ff]")
 _KANA_SHARE = 0.2
 
+_CYRILLIC = ("cp1251", "koi8-r")
 _CENTRAL = ("cp1250", "iso8859-2")
 _PAGES: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("Polish", "Czech", "Slovak", "Hungarian", "Croatian", "Slovene", "Romanian"), _CENTRAL),
@@ -168,11 +170,12 @@ def _guessed(data: bytes, fallback: str) -> Decoded:
 
 
 def _code_page(sample: bytes, fallback: str) -> str:
-    """Among the code pages of a language, which charset-normalizer tells even through the wrong one, the page that puts the
-    fewest signs inside words; the configured one where the text is short."""
-    pages = [fallback, "cp850", "mac-roman"]
-    if len(_BEYOND.findall(sample)) >= _FEW and (best := from_bytes(sample).best()) and best.coherence >= _COHERENT:
-        pages = list(_PAGES.get(best.language, pages))
+    """The page that puts the fewest signs and capitals inside words, among the usual ones and those of the language, which
+    charset-normalizer tells even through a wrong page. Of equals the configured one, unless the language is sure."""
+    best = from_bytes(sample).best() if len(_BEYOND.findall(sample)) >= _FEW else None
+    own = _PAGES.get(best.language, ()) if best else ()
+    sure = best is not None and best.coherence >= _COHERENT
+    pages = (*own, fallback, "cp850", "mac-roman") if sure else (fallback, *own, "cp850", "mac-roman")
     return min(pages, key=lambda page: _misplaced(_read(sample, page).text))
 
 
@@ -187,7 +190,15 @@ def _script(sample: bytes) -> str | None:
     if not japanese.damaged and len(_KANA.findall(japanese.text)) > _KANA_SHARE * _beyond_ascii(japanese):
         return "euc-jp"
     best = from_bytes(sample).best()
-    return _GUESSED.get(best.encoding, best.encoding.replace("_", "-")) if best else None
+    name = _GUESSED.get(best.encoding, best.encoding.replace("_", "-")) if best else None
+    if name not in _CYRILLIC:
+        return name
+    # KOI8-R and Windows-1251 read each other as words with the capitals the wrong way round.
+    return min((name, *_CYRILLIC), key=lambda page: _risen(_read(sample, page).text))
+
+
+def _risen(text: str) -> int:
+    return sum(one.islower() and following.isupper() for one, following in pairwise(text))
 
 
 def _latin_like(sample: bytes) -> bool:
@@ -195,7 +206,7 @@ def _latin_like(sample: bytes) -> bool:
     runs = re.findall(rb"[\x80-\xff]+", sample)
     high = sum(map(len, runs))
     letters = len(re.findall(rb"[A-Za-z]", sample))
-    return high <= 1.6 * len(runs) and high <= 0.3 * (letters + high)
+    return high <= 1.6 * len(runs) and (high < _FEW or high <= 0.3 * (letters + high))
 
 
 def _sample(data: bytes) -> bytes:

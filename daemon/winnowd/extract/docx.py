@@ -12,9 +12,10 @@ from itertools import chain
 
 from winnowd.errors import Damaged
 from winnowd.extract import Reading
+from winnowd.extract.docx_chunks import chunk_blocks
 from winnowd.extract.docx_package import Element, Package, Tree, open_package, parse
 from winnowd.extract.docx_styles import attribute, child, is_on, local, numberings_of, styles_of
-from winnowd.extract.docx_walk import Knowledge, Walker
+from winnowd.extract.docx_walk import Knowledge, Walker, flattened
 from winnowd.model import Block, BlockKind, Extraction, Fact, Metadata, Note, OutlineEntry, Page
 
 _CHANGES = ("ins", "del", "moveFrom", "moveTo")
@@ -50,7 +51,7 @@ def extract(reading: Reading) -> Extraction:
     body = child(tree.root, "body") if tree else None
     if tree is None or body is None:
         raise Damaged("The package holds no readable document.")
-    knowledge = _knowledge(package)
+    knowledge = _knowledge(package, reading.fallback_encoding)
     walker = Walker(knowledge, reading.progress)
     story = chain(_furniture(tree.root, package, knowledge), walker.blocks(body))
     blocks, cut = _bounded(story, reading.text_chars)
@@ -67,12 +68,19 @@ def extract(reading: Reading) -> Extraction:
     )
 
 
-def _knowledge(package: Package) -> Knowledge:
+def _knowledge(package: Package, fallback: str) -> Knowledge:
+    targets = {relation.id: relation.target for relation in package.relations}
+
+    def chunks(relation: str) -> Iterator[Block]:
+        name = targets.get(relation, "")
+        return chunk_blocks(name.lower(), package.blobs.get(name, b""), fallback)
+
     return Knowledge(
         styles_of(_root(package.part("styles"))),
         numberings_of(_root(package.part("numbering"))),
         _stories(package.part("footnotes"), "footnote"),
         _stories(package.part("endnotes"), "endnote"),
+        chunks,
     )
 
 
@@ -101,7 +109,7 @@ def _furniture(root: Element, package: Package, knowledge: Knowledge) -> Iterato
         part = _root(package.blobs.get(target, b""))
         kind: BlockKind = "running_header" if local(reference) == "headerReference" else "running_footer"
         for block in Walker(knowledge).blocks(part if part is not None else ()):
-            yield replace(block, kind=kind, level=None)
+            yield replace(flattened(block), kind=kind, level=None)
 
 
 def _bounded(story: Iterable[Block], limit: int) -> tuple[list[Block], bool]:

@@ -20,6 +20,7 @@ from lxml import etree
 
 from winnowd.containers import ZIP_TROUBLE, open_zip
 from winnowd.errors import Damaged, Encrypted, TooLarge
+from winnowd.extract.docx_chunks import SUFFIXES
 
 Element = Any  # an lxml element; lxml has no types of its own
 
@@ -80,7 +81,7 @@ def open_package(path: str) -> Package:
             raise Damaged("The file is no Word document: its bytes are not those of a package.")
         try:
             with open_zip(stream) as archive:
-                blobs = _xml_parts(archive)
+                blobs = _readable_parts(archive)
         except ZIP_TROUBLE as error:
             raise Damaged(f"The package is broken: {error}.") from error
     try:
@@ -130,12 +131,12 @@ def _end_of(blob: bytes, elements: int) -> int:
     return next(tag.start() for number, tag in enumerate(tags) if number == 2 * elements)
 
 
-def _xml_parts(archive: zipfile.ZipFile) -> dict[str, bytes]:
-    """The XML of a package; everything else is an empty entry, so that relations still lead somewhere.
+def _readable_parts(archive: zipfile.ZipFile) -> dict[str, bytes]:
+    """The XML and text of a package; everything else is an empty entry, so that relations still lead somewhere.
 
     An entry is read no further than its directory says (zipfile sees to that), and the directory is added up first.
     """
-    wanted = [entry for entry in archive.infolist() if entry.filename.lower().endswith((".xml", ".rels"))]
+    wanted = [entry for entry in archive.infolist() if entry.filename.lower().endswith((".xml", ".rels", *SUFFIXES))]
     largest = max((entry.file_size for entry in wanted), default=0)
     if largest > PART_BYTES or sum(entry.file_size for entry in wanted) > PACKAGE_BYTES:
         raise TooLarge(f"The package unpacks to {largest:,} bytes in one part, as a zip bomb does.")

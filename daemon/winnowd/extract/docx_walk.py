@@ -6,7 +6,7 @@ visited once.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from winnowd.extract.docx_styles import (
@@ -56,6 +56,7 @@ class Knowledge:
     numberings: Mapping[str, Numbering]
     footnotes: Mapping[str, Element]
     endnotes: Mapping[str, Element]
+    chunks: Callable[[str], Iterable[Block]] = lambda relation: ()  # the text of a part that the document carries whole
 
 
 @dataclass(slots=True)
@@ -91,6 +92,8 @@ class Walker:
                 yield from self._paragraph(element)
             case "tbl":
                 yield from self._table(element)
+            case "altChunk":
+                yield from self._known.chunks(attribute(element, "id") or "")
             case "AlternateContent":
                 yield from self.blocks(_chosen(element))
             case name if name not in _SKIPPED and len(element):
@@ -209,15 +212,15 @@ class Walker:
             properties = child(cell, "tcPr")
             merged = child(properties, "vMerge")
             if merged is None or attribute(merged) == "restart":
-                yield [_flat(block) for block in self._blocks_only(cell)]
+                yield [flattened(block) for block in self._blocks_only(cell)]
             else:
                 yield []
             span = min(number_of(child(properties, "gridSpan")) or 1, SPAN)
             yield from ([] for _ in range(span - 1))
 
 
-def _flat(block: Block) -> Block:
-    """A table inside a cell: its cells one after the other."""
+def flattened(block: Block) -> Block:
+    """A table as a paragraph, its cells one after the other, as it stands in a cell or a header; other blocks as they are."""
     if block.kind != "table":
         return block
     lines = block.text.split("\n")

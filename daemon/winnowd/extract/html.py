@@ -13,6 +13,7 @@ from lxml import etree
 from lxml.html import HTMLParser, document_fromstring
 
 from winnowd.extract import Reading
+from winnowd.extract.decode import decode
 from winnowd.extract.html_head import metadata
 from winnowd.extract.html_main import PAGE_BLOCKS, PAGE_BYTES, PAGE_DEPTH, PAGE_ELEMENTS, by_rules, chosen, prose
 from winnowd.extract.html_text import BLOCKS
@@ -69,6 +70,12 @@ def extract(reading: Reading) -> Extraction:
         (*notes, *_notes(root, found, choice, reading.size)),
         size=reading.size,
     )
+
+
+def page_blocks(data: bytes, fallback: str) -> Iterator[Block]:
+    """All blocks of a page that has no menus, such as one inside another document."""
+    root, _ = _tree(decode(data, fallback, _declared(data)).text)
+    return (piece.block for piece in (pieces(root) if root is not None else ()))
 
 
 def _declared(data: bytes) -> str | None:

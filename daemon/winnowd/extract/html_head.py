@@ -70,6 +70,8 @@ def metadata(root: Element, headings: list[str], encoding: str) -> Metadata:
     facts = list(_facts(root))[:_FACTS]
     believed: dict[str, str | None] = {key: next((value for name, value in facts if name == key), None) for key in _KEYS}
     believed["title"] = _title([value for name, value in facts if name == "title"], headings)
+    if believed["title"] and ("title", believed["title"]) not in facts:
+        facts.append(("title", believed["title"]))  # the heading, or a title without the name of the site
     return Metadata(
         believed["title"],
         believed["author"],

@@ -44,6 +44,7 @@ _LIBRARY_TROUBLE = (
 _CERTAIN = 24  # letters and digits; a shorter piece may stand in the main text by chance
 _WINDOW = 16  # letters and digits in a row that no two sentences share
 _WINDOWS = 12  # taken from a piece that is not in the main text as a whole
+_NEAR = 3  # pieces
 _PROSE = 80  # characters of a paragraph that is no label, button or headline
 _TOO_LITTLE = 0.1  # of the prose outside the menus: comments below an article may well be eight times as long
 _TRUSTED = 0.3  # of the prose
@@ -59,7 +60,7 @@ def chosen(root: Element, pieces: Sequence[Piece]) -> list[bool] | None:
     body = getattr(found, "body", None)
     if body is None:
         return None
-    choice = _with_headings(pieces, _matched(pieces, body))
+    choice = _with_headings(pieces, _with_gaps(pieces, _matched(pieces, body)))
     kept, candidates = prose(_picked(pieces, choice)), prose(_picked(pieces, by_rules(pieces)))
     doubtful = kept < _TOO_LITTLE * candidates or (kept < _FEW and candidates > 2 * _FEW)
     return None if doubtful or not any(choice) else choice
@@ -117,8 +118,20 @@ def _is_in(text: str, whole: str, lines: set[str]) -> bool:
     return sum(window in whole for window in windows) * 2 > len(windows)
 
 
+def _with_gaps(pieces: Sequence[Piece], choice: Sequence[bool]) -> list[bool]:
+    """Tables, code and prose belong to the main text that stands right before and after them; trafilatura drops some."""
+    near = [any(choice[max(0, at - _NEAR) : at]) and any(choice[at + 1 : at + 1 + _NEAR]) for at in range(len(pieces))]
+    return [main or (between and _says_something(piece)) for piece, main, between in zip(pieces, choice, near, strict=True)]
+
+
+def _says_something(piece: Piece) -> bool:
+    if piece.aside or piece.linked > piece.unlinked / 2:
+        return False
+    return piece.block.kind in ("table", "code") or (piece.block.kind != "caption" and piece.unlinked >= _PROSE)
+
+
 def _with_headings(pieces: Sequence[Piece], choice: Sequence[bool]) -> list[bool]:
-    """A heading belongs to what follows it; a first-level heading too where only bylines and pictures stand between."""
+    """A heading and the caption of a table belong to what follows; a first-level heading even where bylines stand between."""
     kept = list(choice)
     main_follows = False
     distance = 0
@@ -126,6 +139,8 @@ def _with_headings(pieces: Sequence[Piece], choice: Sequence[bool]) -> list[bool
         block = pieces[at].block
         if block.kind == "heading" and not pieces[at].aside:
             kept[at] = kept[at] or (main_follows and (distance == 0 or (block.level == 1 and distance <= 10)))
+        elif block.kind == "caption" and main_follows and distance == 0 and pieces[at + 1].block.kind == "table":
+            kept[at] = True
         distance = 0 if kept[at] else distance + 1
         main_follows = main_follows or kept[at]
     return kept

@@ -177,7 +177,7 @@ class _Walk:
 
 def _tidy(text: str) -> str:
     """Lines without white space at their ends, at most one blank between words; `\n` is what `br` left."""
-    return "\n".join(line.strip(" ") for line in re.sub(r" {2,}", " ", text).split("\n")).strip("\n")
+    return "\n".join(line.strip() for line in re.sub(r" {2,}", " ", text).split("\n")).strip("\n")
 
 
 def _is_aside(element: Element) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import pymupdf
 
-from winnowd.errors import Damaged
+from winnowd.errors import Damaged, Empty
 from winnowd.extract import Reading
 from winnowd.extract.pdf_facts import credible_title, metadata
 from winnowd.extract.pdf_open import FAULTS, cut_off, guard_memory, open_pdf, reason
@@ -46,7 +46,9 @@ class _Leaf:
 
 
 def extract(reading: Reading) -> Extraction:
-    """The document in a PDF file. Raises Encrypted, Damaged or OutOfMemory where there is none."""
+    """The document in a PDF file. Raises Empty, Encrypted, Damaged or OutOfMemory where there is none."""
+    if reading.size == 0:
+        raise Empty("the file holds no bytes")
     try:
         pdf = open_pdf(reading.path)
     except Damaged as error:
@@ -54,17 +56,29 @@ def extract(reading: Reading) -> Extraction:
     with pdf:
         promised = pdf.page_count
         labels = page_labels(pdf, min(promised, PAGES))
-        leaves = _existing(list(_leaves(pdf, reading, labels)))
+        found = list(_leaves(pdf, reading, labels))
+        leaves = _existing(found)
         if all(leaf.page.unreadable for leaf in leaves):
             return _second_try(reading, f"none of its {promised} pages can be read")
-        return _assembled(pdf, reading, leaves, labels)
+        document = _assembled(pdf, reading, leaves, labels)
+        if len(leaves) == len(found):
+            return document
+        note = Note(
+            "damaged", f"the file promises {promised} pages, but only {len(leaves)} can be found", measure=float(promised)
+        )
+        return replace(document, notes=(note, *document.notes))
 
 
 def _second_try(reading: Reading, why: str) -> Extraction:
-    found = extract_plain(reading, why)
-    if not cut_off(reading.path, reading.size):
-        return found
-    return replace(found, notes=(*found.notes, Note("truncated", "the end of the file is missing")))
+    missing_end = cut_off(reading.path, reading.size)
+    try:
+        found = extract_plain(reading, why)
+    except Damaged as error:
+        if not missing_end:
+            raise
+        raise Damaged(f"the end of the file is missing, and nothing can be read: {why}") from error
+    notes = (Note("truncated", "the end of the file is missing"),) if missing_end else ()
+    return replace(found, notes=(*notes, *found.notes))
 
 
 def _leaves(pdf: pymupdf.Document, reading: Reading, labels: list[str]) -> Iterator[_Leaf]:
@@ -184,10 +198,6 @@ def _whole_notes(pdf: pymupdf.Document, reading: Reading, leaves: list[_Leaf], m
     promised = pdf.page_count
     if pdf.is_repaired and cut_off(reading.path, reading.size):
         yield Note("truncated", "the end of the file is missing")
-    elif promised != len(leaves) < PAGES and leaves[-1].page.unreadable:
-        yield Note(
-            "damaged", f"the file promises {promised} pages, but only {len(leaves)} can be found", measure=float(promised)
-        )
     if promised > PAGES:
         yield Note("bounded", f"only the first {PAGES} of {promised} pages were read", measure=float(promised))
     if marks.damaged:

@@ -8,7 +8,7 @@ import pymupdf
 from lxml import etree
 
 from winnowd.extract.pdf_dates import iso_date
-from winnowd.extract.pdf_open import FAULTS
+from winnowd.extract.pdf_open import FAULTS, stream
 from winnowd.model import Fact, Metadata
 
 _INFO = {
@@ -42,9 +42,9 @@ XMP_BYTES = 4_000_000
 """Larger packets are not parsed; real ones hold some kilobytes, with thumbnails some hundred."""
 
 _DIALOG = re.compile(
-    r"(?:microsoft (?:word|powerpoint|excel|office)|powerpoint[- ]pr[äée]sentation|print|untitled|unbenannt|sans titre"
-    r"|(?:new )?(?:microsoft word )?document\s*\d*$|(?:no )?title$|unknown$|none$|null$|\(?(?:anonymous|unspecified)\)?$"
-    r"|slide \d+$|(?:book|sheet)\s*\d*$|scan\s*\d*$)",
+    r"microsoft (?:word|powerpoint|excel|office)\b.*|(?:untitled|unbenannt|ohne titel|sans titre|sin título)\b.*"
+    r"|powerpoint[- ]pr[äée]sentation|print|(?:new )?(?:microsoft word )?document\s*\d*|(?:no )?title|unknown|none|null"
+    r"|\(?(?:anonymous|unspecified)\)?|(?:slide|folie|book|sheet|scan)\s*\d*",
     re.IGNORECASE,
 )
 """What programs write where nobody gave a title."""
@@ -105,7 +105,7 @@ def credible_title(text: str) -> str | None:
     title = " ".join(text.split())
     if not any(character.isalnum() for character in title) or "\ufffd" in title:
         return None
-    if _DIALOG.match(title) or _FILE_NAME.fullmatch(title):
+    if _DIALOG.fullmatch(title) or _FILE_NAME.fullmatch(title):
         return None
     return title
 
@@ -201,10 +201,10 @@ def _mended(text: str) -> str:
 def _xmp(pdf: pymupdf.Document) -> list[tuple[str, str]]:
     try:
         kind, value = pdf.xref_get_key(pdf.pdf_catalog(), "Metadata")
-        packet = pdf.xref_stream(int(value.split(maxsplit=1)[0])) if kind == "xref" else b""
+        packet = stream(pdf, int(value.split(maxsplit=1)[0]), XMP_BYTES) if kind == "xref" else b""
     except FAULTS:
         return []
-    return xmp_facts(packet or b"")
+    return xmp_facts(packet)
 
 
 def xmp_facts(packet: bytes) -> list[tuple[str, str]]:

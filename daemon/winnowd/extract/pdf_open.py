@@ -1,7 +1,7 @@
 """Opens a PDF with MuPDF, or says in one exception why there is none. Hides what MuPDF raises and prints."""
 
-import os
 import re
+import zlib
 
 import pymupdf
 
@@ -66,6 +66,20 @@ def cut_off(path: str, size: int) -> bool:
     return b"%%EOF" not in tail or bool(promised and int(promised[1]) > size)
 
 
-def length(path: str) -> int:
-    """The size in bytes of the file behind a descriptor path."""
-    return os.stat(path).st_size
+def stream(pdf: pymupdf.Document, xref: int, limit: int) -> bytes:
+    """The contents of a stream, or nothing where they are larger than `limit` bytes or not plain or deflated.
+
+    MuPDF would unpack a chain of filters whole, gigabytes out of a few kilobytes; here nothing grows beyond the limit.
+    """
+    kind, packing = pdf.xref_get_key(xref, "Filter")
+    raw = pdf.xref_stream_raw(xref) or b""
+    if kind == "null":
+        return raw if len(raw) <= limit else b""
+    if packing.strip("[] ") not in ("/FlateDecode", "/Fl") or len(raw) > limit:
+        return b""
+    inflater = zlib.decompressobj()
+    try:
+        contents = inflater.decompress(raw, limit)
+    except zlib.error:
+        return b""
+    return b"" if inflater.unconsumed_tail else contents

@@ -12,6 +12,7 @@ from winnowd.model import Block, Extraction, Note, Page
 
 _FAULTS = (
     PyPdfError,
+    DeprecationError,
     ValueError,
     TypeError,
     AttributeError,

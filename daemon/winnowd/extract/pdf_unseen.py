@@ -5,7 +5,7 @@ from typing import Any
 
 import pymupdf
 
-from winnowd.extract.pdf_open import FAULTS
+from winnowd.extract.pdf_open import FAULTS, stream
 from winnowd.model import Box, Line, Page
 
 Place = tuple[int, int]
@@ -16,8 +16,8 @@ OCR_SHARE = 0.5
 """From this share of invisible text on it is what the page says, and not something hidden in it."""
 CONTENT_BYTES = 400_000
 """Larger page contents are not searched for white or invisible text: in maps and plots that would cost too much."""
-FORMS = 8
-"""So many forms of a page with a large image are searched for invisible text."""
+CONTENTS = 20
+"""So many streams of a page are searched; most pages have one, some eight."""
 RASTER_DPI = 36
 WHITE = 250
 """Every channel at or above this is white, for text and for what lies behind it."""
@@ -42,21 +42,16 @@ _TEXT_OR_COLOUR = re.compile(rb"[\])>\s](T[jJ]|'|\")\s|\s(?:rg|g|k|scn?|cs|Q)\s"
 def look_for(page: pymupdf.Page, facts: Page) -> frozenset[str]:
     """What some of the text may be: "clear" (invisible, as in an OCR layer) or "white" on a page without large images."""
     try:
-        contents = page.read_contents()
-        forms = _forms(page) if facts.image_cover >= OCR_COVER else []
+        xrefs = page.get_contents()
+        if facts.image_cover >= OCR_COVER:  # some programs write an OCR layer into a form of its own
+            xrefs += [xref for xref, *_ in page.get_xobjects()]
+        parts = [stream(page.parent, xref, CONTENT_BYTES) for xref in xrefs[:CONTENTS]]
     except FAULTS:
         return frozenset()
-    if len(contents) > CONTENT_BYTES:
-        return frozenset()
-    look = {"clear"} if any(mark in part for part in (contents, *forms) for mark in _INVISIBLE) else set()
-    if facts.image_cover < OCR_COVER and any(_writes_in_white(contents, mark) for mark in _WHITE_FILLS):
+    look = {"clear"} if any(mark in part for part in parts for mark in _INVISIBLE) else set()
+    if facts.image_cover < OCR_COVER and any(_writes_in_white(part, mark) for part in parts for mark in _WHITE_FILLS):
         look.add("white")
     return frozenset(look)
-
-
-def _forms(page: pymupdf.Page) -> list[bytes]:
-    """The contents of the first forms of a page: some programs write an OCR layer into one."""
-    return [page.parent.xref_stream(xref) or b"" for xref, *_ in page.get_xobjects()[:FORMS]]
 
 
 def _writes_in_white(contents: bytes, mark: bytes) -> bool:

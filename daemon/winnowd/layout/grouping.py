@@ -64,8 +64,9 @@ def blocks(lines: tuple[Line, ...], page: Page) -> tuple[Block, ...]:
     >>> [b.text for b in blocks((Line("One", (0, 0, 50, 10), 10), Line("Two", (0, 50, 50, 60), 10)), page)]
     ['One', 'Two']
     """
-    upright = [line for line in once(lines) if not line.rotated]
-    turned = [line for line in lines if line.rotated]
+    kept = once(lines)
+    upright = [line for line in kept if not line.rotated]
+    turned = [line for line in kept if line.rotated]
     return (*_blocks(as_rows(with_initials(in_reading_order(upright, page))), page), *_turned(turned, page))
 
 
@@ -251,7 +252,9 @@ def _new_by_edges(block: list[Row], row: Row, following: Row | None) -> bool:
         return ended and not new.text[:1].islower() and _early(block, row[-1])
     if indent > 0:
         hanging = following is not None and abs(following[0].box[0] - new.box[0]) < slack
-        return not hanging
+        if len(block) == 1 and (_BULLET.match(last[0].text) or _NUMBERED.match(last[0].text)):
+            return False
+        return not hanging and (ended or _early(block, row[-1]))
     if len(block) == 1:
         return -indent > _FIRST_INDENT * new.size
     return new.box[0] < min(each[0].box[0] for each in block[1:][-_LOOK_BACK:]) - slack

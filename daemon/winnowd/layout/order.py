@@ -160,25 +160,26 @@ def _by_rows(lines: list[Line]) -> list[Line]:
 
 
 def _by_columns(lines: list[Line], gutter: tuple[float, float], depth: int) -> list[Line]:
-    """Band for band between the lines that cross the gutter: left column, right column."""
-    middle = sum(gutter) / 2
+    """Band for band between the lines that cross the gutter: left column, right column; or as the source has it, where that is sound."""
     edges = sorted(_height(line) for line in lines if _crosses(line, gutter))
-    bands: dict[int, tuple[list[Line], list[Line], list[Line]]] = {}
+    bands: dict[int, tuple[list[Line], list[Line]]] = {}
     for line in lines:
-        over, left, right = bands.setdefault(
-            bisect_right(edges, _height(line)), ([], [], [])
-        )  # a crossing line opens the band below it
-        if _crosses(line, gutter):
-            over.append(line)
-        elif line.box[0] + line.box[2] < 2 * middle:
-            left.append(line)
-        else:
-            right.append(line)
+        over, beside = bands.setdefault(bisect_right(edges, _height(line)), ([], []))  # a crossing line opens the band below it
+        (over if _crosses(line, gutter) else beside).append(line)
     result: list[Line] = []
     for number in sorted(bands):
-        over, left, right = bands[number]
-        result += over + _cut(left, depth + 1) + _cut(right, depth + 1)
+        over, beside = bands[number]
+        result += over
+        if _sound(beside):
+            result += beside
+            continue
+        for right in (False, True):
+            result += _cut([line for line in beside if (line.box[0] + line.box[2] >= sum(gutter)) == right], depth + 1)
     return result
+
+
+def _sound(lines: list[Line]) -> bool:
+    return not any(_jump(one, two) == _ACROSS for one, two in pairwise(lines)) and not suspicious(lines)
 
 
 def _height(line: Line) -> float:
@@ -202,12 +203,13 @@ def _gutter(lines: list[Line]) -> tuple[float, float] | None:
         steps[max(0, int(line.box[2] - left)) + 1] -= 1
     cover = list(accumulate(steps[:width]))
     limit = _COVERED * sorted(cover)[3 * width // 4]
-    whites = sorted(_stretches([count <= limit for count in cover]), key=lambda white: white[0] - white[1])
-    for start, end in whites:
-        gutter = (left + start, left + end)
-        if end - start >= GUTTER and _columns_beside(lines, gutter):
-            return gutter
-    return None
+    whites = [
+        (left + start, left + end) for start, end in _stretches([count <= limit for count in cover]) if end - start >= GUTTER
+    ]
+    edges = [left, *(sum(white) / 2 for white in whites), right]
+    columns = [_holds_text(lines, edges[place], edges[place + 1]) for place in range(len(edges) - 1)]
+    gutters = [white for place, white in enumerate(whites) if columns[place] and columns[place + 1]]
+    return max(gutters, key=lambda white: white[1] - white[0], default=None)
 
 
 def _stretches(white: list[bool]) -> list[tuple[int, int]]:
@@ -223,20 +225,17 @@ def _stretches(white: list[bool]) -> list[tuple[int, int]]:
     return found
 
 
-def _columns_beside(lines: list[Line], gutter: tuple[float, float]) -> bool:
-    middle = sum(gutter) / 2
-    columns = [line for line in lines if not _crosses(line, gutter)]
-    left = [line for line in columns if line.box[0] + line.box[2] < 2 * middle]
-    return _holds_text(left) and _holds_text([line for line in columns if line.box[0] + line.box[2] >= 2 * middle])
-
-
-def _holds_text(lines: list[Line]) -> bool:
-    if len(lines) < _COLUMN_LINES:
+def _holds_text(lines: list[Line], left: float, right: float) -> bool:
+    """Whether a column of prose lies between two edges."""
+    column = [
+        line for line in lines if left <= (line.box[0] + line.box[2]) / 2 <= right and line.box[2] - line.box[0] <= right - left
+    ]
+    if len(column) < _COLUMN_LINES:
         return False
-    x0, _, x1, _ = _bound([line.box for line in lines])
-    if median(line.box[2] - line.box[0] for line in lines) < _COLUMN_FILL * (x1 - x0):
+    x0, _, x1, _ = _bound([line.box for line in column])
+    if median(line.box[2] - line.box[0] for line in column) < _COLUMN_FILL * (x1 - x0):
         return False
-    return median(line.text.count(" ") for line in lines) >= 2 or median(len(line.text) for line in lines) >= 20
+    return median(line.text.count(" ") for line in column) >= 2 or median(len(line.text) for line in column) >= 20
 
 
 def _bands(lines: list[Line]) -> list[list[Line]]:

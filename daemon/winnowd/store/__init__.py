@@ -1,4 +1,4 @@
-"""The catalogue: one SQLite file. Its functions take a connection first; this one opens it, for the one writer or for readers."""
+"""The catalogue: one SQLite file. Its functions take a connection first; here it is opened, for the one writer or for readers."""
 
 import fcntl
 import os
@@ -111,7 +111,8 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> None:
     found = _version(db)
     if found > SCHEMA_VERSION:
         raise StoreError(
-            f"{path}: was made by a newer Winnow (schema {found}, this one knows {SCHEMA_VERSION}); update Winnow or use another file"
+            f"{path}: was made by a newer Winnow (schema {found}, this one knows {SCHEMA_VERSION}); "
+            "update Winnow, or name another file"
         )
 
 
@@ -129,9 +130,9 @@ def _migrate(db: sqlite3.Connection) -> None:
 
     from winnowd.store.schema import migrations
 
-    if db.execute("SELECT count(*) FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchone()[0] and _version(db) == 0:
-        if not db.execute("SELECT 1 FROM sqlite_master WHERE name = '_sqlite_migrations'").fetchone():
-            raise StoreError("this is a database of another program; name another file")
+    tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and "_sqlite_migrations" not in tables:
+        raise StoreError("this is the database of another program; name another file")
     with transaction(db):
         migrations.apply(Database(db))
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

@@ -52,7 +52,7 @@ def link(db: sqlite3.Connection, file_id: int, content: Content, document_id: in
 
 
 def commit(db: sqlite3.Connection, file_id: int, content: Content, document: Document) -> None:
-    """Store a document and let the file lead to it. A document of the same content is replaced and keeps its id and decisions."""
+    """Store a document and let the file lead to it. One of the same content is replaced; its id and decisions stay."""
     row = db.execute("SELECT id FROM documents WHERE digest = ? AND format = ?", (document.digest, document.format)).fetchone()
     document_id = _replace(db, row["id"], document) if row else _insert(db, document)
     _put_parts(db, document_id, document)
@@ -93,7 +93,7 @@ def settle_failure(db: sqlite3.Connection, file_id: int, content: Content | None
 
 
 def wait_for_retry(db: sqlite3.Connection, file_id: int, failure: Failure, attempts: int) -> None:
-    """Keep a file pending. A child that died is tried again in this scan; trouble with the disk waits, and uses up no attempt."""
+    """Keep a file pending. A child that died is tried again in this scan; trouble with the disk waits and uses up no attempt."""
     if FAILURES[failure.code].retry == "fresh_child":
         db.execute(
             "UPDATE files SET state = 'pending', reason = ?, message = ?, attempts = ?, next_attempt = NULL WHERE id = ?",
@@ -181,7 +181,8 @@ def _put_parts(db: sqlite3.Connection, document_id: int, document: Document) -> 
         [_page_values(document_id, page) for page in document.pages],
     )
     db.executemany(
-        "INSERT INTO findings (document_id, code, page_index, severity, measure, threshold, message) VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO findings (document_id, code, page_index, severity, measure, threshold, message) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
         [(document_id, f.code, f.page_index, f.severity, f.measure, f.threshold, f.message) for f in document.findings],
     )
     db.executemany(

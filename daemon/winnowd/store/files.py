@@ -1,4 +1,4 @@
-"""The paths: what a walk adds, marks as changed, holds or removes, and how a path is found again. The caller holds the transaction."""
+"""The paths: what a walk adds, marks as changed, holds or removes. The caller holds the transaction."""
 
 import sqlite3
 from collections.abc import Iterable, Iterator
@@ -149,7 +149,8 @@ def _skip(db: sqlite3.Connection, change: Change) -> None:
     assert change.file_id is not None
     row = db.execute("SELECT document_id FROM files WHERE id = ?", (change.file_id,)).fetchone()
     db.execute(
-        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, digest = NULL, format = NULL, document_id = NULL, racy = 0, "
+        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, racy = 0, "
+        "digest = NULL, format = NULL, document_id = NULL, "
         "state = 'skipped', reason = ?, message = ?, attempts = 0, waits = 0, next_attempt = NULL WHERE id = ?",
         (*(change.stamp or NOWHERE), *change.skip, change.file_id),
     )

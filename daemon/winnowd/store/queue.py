@@ -15,7 +15,7 @@ COLUMNS = "files.id, roots.path AS root, files.directory, files.name, roots.file
 
 
 def recover(db: sqlite3.Connection) -> None:
-    """Make suspects of what another run of the loop left claimed. A file that was read alone when it ended counts as interrupted."""
+    """Make suspects of what another run of the loop left claimed. A file that was read alone when it ended is counted."""
     left = db.execute("SELECT file_id FROM claims WHERE suspect = 0").fetchall()
     if len(left) == 1:
         db.execute("UPDATE claims SET interrupted = interrupted + 1 WHERE suspect = 0")
@@ -48,8 +48,8 @@ def claim(db: sqlite3.Connection, boot: str, count: int, now: str) -> list[Job]:
     """Claim up to `count` files that wait and whose time has come: first attempts first, huge files last, the newest first."""
     rows = db.execute(
         f"SELECT {COLUMNS} FROM files INDEXED BY files_queue JOIN roots ON roots.id = files.root_id "
-        "WHERE files.state = 'pending' AND (files.next_attempt IS NULL OR files.next_attempt <= ?) AND roots.state <> 'offline' "
-        "AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.file_id = files.id) "
+        "WHERE files.state = 'pending' AND (files.next_attempt IS NULL OR files.next_attempt <= ?) "
+        "AND roots.state <> 'offline' AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.file_id = files.id) "
         "ORDER BY files.attempts, files.size > 50000000, files.mtime_ns DESC LIMIT ?",
         (now, count),
     ).fetchall()
@@ -108,8 +108,8 @@ def retry(db: sqlite3.Connection, file_id: int) -> None:
 def pending(db: sqlite3.Connection, now: str) -> tuple[int, int]:
     """How many files wait and may be read now, and their bytes."""
     row = db.execute(
-        "SELECT count(*), ifnull(sum(files.size), 0) FROM files JOIN roots ON roots.id = files.root_id WHERE files.state = 'pending' "
-        "AND (files.next_attempt IS NULL OR files.next_attempt <= ?) AND roots.state <> 'offline'",
+        "SELECT count(*), ifnull(sum(files.size), 0) FROM files JOIN roots ON roots.id = files.root_id "
+        "WHERE files.state = 'pending' AND (files.next_attempt IS NULL OR files.next_attempt <= ?) AND roots.state <> 'offline'",
         (now,),
     ).fetchone()
     return row[0], row[1]

@@ -60,8 +60,8 @@ def apply(db: sqlite3.Connection, document_id: int) -> State:
     index.place(db, document_id, _withheld(db, document_id, decision))
     reason, message = explain(db, document_id, state)
     db.execute(
-        "UPDATE files SET state = ?, reason = ?, message = ? WHERE document_id = ? AND state IN ('indexed', 'review', 'rejected') "
-        "AND (state, ifnull(reason, ''), ifnull(message, '')) IS NOT (?, ?, ?)",
+        "UPDATE files SET state = ?, reason = ?, message = ? "
+        "WHERE document_id = ? AND state IN ('indexed', 'review', 'rejected') AND (state, ifnull(reason, ''), ifnull(message, '')) IS NOT (?, ?, ?)",
         (state, reason, message, document_id, state, reason or "", message or ""),
     )
     return state
@@ -96,8 +96,8 @@ def decide(db: sqlite3.Connection, document_id: int, decision: Decision, who: st
 def waiting(db: sqlite3.Connection, code: str | None = None) -> list[Waiting]:
     """The documents in review, those that wait longest first; with `code`, those that wait for that reason."""
     rows = db.execute(
-        "SELECT d.id, d.digest, d.format, d.title FROM documents d WHERE d.id IN (SELECT document_id FROM files WHERE state = 'review') "
-        "AND (? IS NULL OR d.id IN (SELECT document_id FROM findings WHERE code = ? AND severity = 'review')) ORDER BY d.id",
+        "SELECT d.id, d.digest, d.format, d.title FROM documents d "
+        "WHERE d.id IN (SELECT document_id FROM files WHERE state = 'review') AND (? IS NULL OR d.id IN (SELECT document_id FROM findings WHERE code = ? AND severity = 'review')) ORDER BY d.id",
         (code, code),
     ).fetchall()
     return [_waiting(db, row) for row in rows]

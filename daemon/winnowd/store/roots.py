@@ -1,4 +1,7 @@
-"""The watched folders: which there are, whether each is online, and what its last clean walk saw. The caller holds the transaction."""
+"""The watched folders: which there are, whether each is online, and what its last clean walk saw.
+
+The caller holds the transaction.
+"""
 
 import os
 import sqlite3

@@ -17,7 +17,8 @@ def by_state(db: sqlite3.Connection, root_id: int | None = None) -> dict[str, in
 def by_reason(db: sqlite3.Connection) -> list[sqlite3.Row]:
     """How many files are failed, skipped, pending or in review for which reason."""
     return db.execute(
-        "SELECT state, reason, count(*) AS files FROM files WHERE reason IS NOT NULL GROUP BY state, reason ORDER BY state, files DESC"
+        "SELECT state, reason, count(*) AS files FROM files WHERE reason IS NOT NULL "
+        "GROUP BY state, reason ORDER BY state, files DESC"
     ).fetchall()
 
 
