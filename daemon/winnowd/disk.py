@@ -13,10 +13,9 @@ from pathlib import Path
 from winnowd.errors import Moved, Unreadable
 from winnowd.model import Skip, Stamp
 
-NETWORK_FILESYSTEMS = frozenset(
-    ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "davfs", "9p", "virtiofs", "vboxsf", "prl_fs")
-    + ("ceph", "glusterfs", "lustre", "beegfs", "gpfs", "ocfs2", "gfs2")  # cluster file systems
-)
+_SHARED = ("nfs", "nfs4", "cifs", "smb", "smb2", "smb3", "smbfs", "ncpfs", "afs", "davfs", "9p", "virtiofs", "vboxsf", "prl_fs")
+_CLUSTER = ("ceph", "glusterfs", "lustre", "beegfs", "gpfs", "ocfs2", "gfs2")
+NETWORK_FILESYSTEMS = frozenset((*_SHARED, *_CLUSTER))
 """Types on which another host may change files unseen by our kernel. Everything by FUSE counts too (sshfs, rclone, ...)."""
 
 MOUNTINFO = Path("/proc/self/mountinfo")

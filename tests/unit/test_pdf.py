@@ -513,6 +513,7 @@ def test_embedded_files_are_counted(tmp_path: Path) -> None:
 def test_glyphs_without_a_character_are_counted(tmp_path: Path) -> None:
     found = read(tmp_path, builders.pdf_unmapped(12))
     assert found.pages[0].unmapped == 12
+    assert codes(found) == ["type3_font"]
 
 
 def test_nothing_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

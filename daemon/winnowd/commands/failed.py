@@ -22,7 +22,8 @@ def list_(config: str | None, db: str | None, as_json: bool, code: str | None) -
 
     with common.reader(config, db) as connection:
         rows = connection.execute(
-            "SELECT id, reason, message, attempts FROM files WHERE state = 'failed' AND reason = ifnull(?, reason) ORDER BY label",
+            "SELECT id, reason, message, attempts FROM files "
+            "WHERE state = 'failed' AND reason = ifnull(?, reason) ORDER BY label",
             (code,),
         ).fetchall()
         entries = [

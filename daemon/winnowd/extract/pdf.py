@@ -122,6 +122,8 @@ def _page_notes(sheet: Sheet) -> Iterator[Note]:
             page.index,
             page.hidden_share,
         )
+    if sheet.type3:
+        yield Note("type3_font", "a font of this page is made of drawings, whose letters may be wrong", page.index)
     if sheet.hidden:
         chars = sum(len(line.text) for line in sheet.hidden)
         start = " ".join(line.text for line in sheet.hidden)[:60]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import pymupdf
 
 from winnowd.extract.pdf_letters import SPACED, closed_up
-from winnowd.extract.pdf_text import lines_and_images, spans, text_page
+from winnowd.extract.pdf_text import printed, spans, text_page
 from winnowd.extract.pdf_unseen import look_for, on_white, place, small_raster, unseen
 from winnowd.model import Box, Line, Page
 
@@ -21,17 +21,18 @@ INK_LEVELS = 48
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What was read of one page: its facts, the lines a reader sees, and those nobody sees."""
+    """What was read of one page: its facts, the lines a reader sees, those nobody sees, and whether a font is made of drawings."""
 
     page: Page
     lines: tuple[Line, ...]
     hidden: tuple[Line, ...] = ()
+    type3: bool = False
 
 
 def read_sheet(page: pymupdf.Page, index: int, label: str | None) -> Sheet:
     """The facts and lines of a page. Raises what MuPDF raises (`pdf_open.FAULTS`)."""
     text = text_page(page, images=True)
-    lines, images = lines_and_images(text)
+    lines, images, type3 = printed(text)
     width, height = round(page.rect.width, 1), round(page.rect.height, 1)
     facts = Page(index, label, width, height, image_cover=cover(images, width, height), images=len(images))
     look = look_for(page, facts) if lines else frozenset()
@@ -49,7 +50,7 @@ def read_sheet(page: pymupdf.Page, index: int, label: str | None) -> Sheet:
         facts = _with_ink(page, facts)
     seen = tuple(line for line in lines if place(line.box) not in places)
     facts = replace(facts, unmapped=sum(line.text.count("\ufffd") for line in seen))
-    return Sheet(facts, seen, tuple(line for line in lines if place(line.box) in places))
+    return Sheet(facts, seen, tuple(line for line in lines if place(line.box) in places), type3)
 
 
 def cover(boxes: list[Box], width: float, height: float) -> float:

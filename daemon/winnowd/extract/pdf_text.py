@@ -33,10 +33,15 @@ def _fz(page: pymupdf.Page) -> mupdf.FzPage:
     return page.this if isinstance(page.this, mupdf.FzPage) else page.this.super()
 
 
-def lines_and_images(source: mupdf.FzStextPage) -> tuple[list[Line], list[Box]]:
-    """The lines of a text page in the order of the source, and the boxes of its images."""
-    blocks = json.loads(_printed(source), strict=False)["blocks"]
-    return _lines(source, blocks), [_box(block["bbox"]) for block in blocks if block["type"] == "image"]
+def printed(source: mupdf.FzStextPage) -> tuple[list[Line], list[Box], bool]:
+    """The lines of a text page in the order of the source, the boxes of its images, and whether a nameless Type 3 font is used."""
+    text = _printed(source)
+    blocks = json.loads(text, strict=False)["blocks"]
+    return (
+        _lines(source, blocks),
+        [_box(block["bbox"]) for block in blocks if block["type"] == "image"],
+        '"name":"Type3' in text,
+    )
 
 
 def _printed(source: mupdf.FzStextPage) -> str:

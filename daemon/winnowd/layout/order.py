@@ -160,7 +160,7 @@ def _by_rows(lines: list[Line]) -> list[Line]:
 
 
 def _by_columns(lines: list[Line], gutter: tuple[float, float], depth: int) -> list[Line]:
-    """Band for band between the lines that cross the gutter: left column, right column; or as the source has it, where that is sound."""
+    """Band for band between the lines that cross the gutter: left column, right column, or as the source has it."""
     edges = sorted(_height(line) for line in lines if _crosses(line, gutter))
     bands: dict[int, tuple[list[Line], list[Line]]] = {}
     for line in lines:

@@ -1,4 +1,4 @@
-"""The catalogue: one SQLite file. Its functions take a connection first; here it is opened, for the one writer or for readers."""
+"""The catalogue: one SQLite file. Functions take a connection first; here it is opened, for its one writer or for readers."""
 
 import fcntl
 import os

@@ -93,7 +93,7 @@ def settle_failure(db: sqlite3.Connection, file_id: int, content: Content | None
 
 
 def wait_for_retry(db: sqlite3.Connection, file_id: int, failure: Failure, attempts: int) -> None:
-    """Keep a file pending. A child that died is tried again in this scan; trouble with the disk waits and uses up no attempt."""
+    """Keep a file pending. A child that died is tried again in this scan; trouble with the disk waits, at no cost."""
     if FAILURES[failure.code].retry == "fresh_child":
         db.execute(
             "UPDATE files SET state = 'pending', reason = ?, message = ?, attempts = ?, next_attempt = NULL WHERE id = ?",

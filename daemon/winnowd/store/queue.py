@@ -109,7 +109,8 @@ def pending(db: sqlite3.Connection, now: str) -> tuple[int, int]:
     """How many files wait and may be read now, and their bytes."""
     row = db.execute(
         "SELECT count(*), ifnull(sum(files.size), 0) FROM files JOIN roots ON roots.id = files.root_id "
-        "WHERE files.state = 'pending' AND (files.next_attempt IS NULL OR files.next_attempt <= ?) AND roots.state <> 'offline'",
+        "WHERE files.state = 'pending' AND roots.state <> 'offline' "
+        "AND (files.next_attempt IS NULL OR files.next_attempt <= ?)",
         (now,),
     ).fetchone()
     return row[0], row[1]

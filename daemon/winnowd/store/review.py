@@ -61,7 +61,8 @@ def apply(db: sqlite3.Connection, document_id: int) -> State:
     reason, message = explain(db, document_id, state)
     db.execute(
         "UPDATE files SET state = ?, reason = ?, message = ? "
-        "WHERE document_id = ? AND state IN ('indexed', 'review', 'rejected') AND (state, ifnull(reason, ''), ifnull(message, '')) IS NOT (?, ?, ?)",
+        "WHERE document_id = ? AND state IN ('indexed', 'review', 'rejected') "
+        "AND (state, ifnull(reason, ''), ifnull(message, '')) IS NOT (?, ?, ?)",
         (state, reason, message, document_id, state, reason or "", message or ""),
     )
     return state
@@ -97,7 +98,8 @@ def waiting(db: sqlite3.Connection, code: str | None = None) -> list[Waiting]:
     """The documents in review, those that wait longest first; with `code`, those that wait for that reason."""
     rows = db.execute(
         "SELECT d.id, d.digest, d.format, d.title FROM documents d "
-        "WHERE d.id IN (SELECT document_id FROM files WHERE state = 'review') AND (? IS NULL OR d.id IN (SELECT document_id FROM findings WHERE code = ? AND severity = 'review')) ORDER BY d.id",
+        "WHERE d.id IN (SELECT document_id FROM files WHERE state = 'review') AND (? IS NULL OR d.id IN "
+        "(SELECT document_id FROM findings WHERE code = ? AND severity = 'review')) ORDER BY d.id",
         (code, code),
     ).fetchall()
     return [_waiting(db, row) for row in rows]
