@@ -35,6 +35,7 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 
 SOFT_HYPHENS = re.compile("\xad{2,}")
 MARKS = {"¨": "\u0308", "ˆ": "\u0302", "˜": "\u0303", "ˇ": "\u030c", "˘": "\u0306", "˝": "\u030b", "˚": "\u030a"}
+ACCENT = re.compile(f"[{''.join(MARKS)}]")
 APART = re.compile(f"(?<![\\W\\d_])([{''.join(MARKS)}])([A-Za-zı])|(?<!\\S)([{''.join(MARKS)}])([A-Z])(?=[a-z])")
 
 KEPT_HYPHEN = re.compile("-\xad[ \t]*\n?[ \t]*")
@@ -66,7 +67,7 @@ def normalise_characters(extraction: Extraction) -> tuple[Extraction, Step]:
 
 def join_accents(extraction: Extraction) -> tuple[Extraction, Step]:
     """Put accents that a font sets apart back on their letters; the acute is left, since it is misused as an apostrophe."""
-    return _each(extraction, "join_accents", lambda text: APART.sub(_accented, text) if APART.search(text) else text)
+    return _each(extraction, "join_accents", _with_accents)
 
 
 def drop_soft_hyphens(extraction: Extraction) -> tuple[Extraction, Step]:
@@ -91,6 +92,12 @@ def normal(text: str) -> str:
         text = COMPATIBLE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
         text = JOINER.sub("", text)
     return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def _with_accents(text: str) -> str:
+    if text.isascii() or not ACCENT.search(text):
+        return text
+    return APART.sub(_accented, text)
 
 
 def _without_soft_hyphens(text: str) -> str:

@@ -4,16 +4,19 @@ Pure: it compares what was listed with what the catalogue holds and knows neithe
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from winnowd.model import Change, Skip, Stamp
 
-UNKNOWN_STATES = frozenset({"gone"})
+Row = tuple[Any, ...]
+"""A row of the catalogue in the order of `Known`, not yet made one: most rows of a walk are only compared."""
+STAMP, RACY, STATE, REASON = slice(1, 5), 6, 7, 8
 
 
 class Known(NamedTuple):
-    """What the catalogue holds of one file. The stamp's fields come first and in order, so that they compare as a slice."""
+    """What the catalogue holds of one file. The stamp's fields stand together and in order, so that they compare as a slice."""
 
+    name: str | bytes
     size: int | None
     mtime_ns: int | None
     ctime_ns: int | None
@@ -27,7 +30,7 @@ class Known(NamedTuple):
 Excluded = Callable[[str], Skip | None]
 
 
-def compare(files: Mapping[str, Stamp], known: Mapping[str, Known], excluded: Excluded, recheck: bool) -> Iterator[Change]:
+def compare(files: Mapping[str, Stamp], known: Mapping[str, Row], excluded: Excluded, recheck: bool) -> Iterator[Change]:
     """The changes between the regular files that a directory shows and what the catalogue holds of it.
 
     `excluded` names the rule that leaves a file out; it is asked of names that are new, and of all when `recheck` is set
@@ -37,33 +40,33 @@ def compare(files: Mapping[str, Stamp], known: Mapping[str, Known], excluded: Ex
         row = known.get(name)
         if row is None:
             yield Change("appeared", name, stamp, skip=excluded(name))
-        elif row[:4] != stamp or row.racy or row.state == "gone" or recheck or row.reason == "not_a_file":
+        elif row[STAMP] != stamp or row[RACY] or row[STATE] == "gone" or recheck or row[REASON] == "not_a_file":
             change = _judge(name, stamp, row, excluded)
             if change is not None:
                 yield change
 
 
-def compare_others(others: Mapping[str, Skip], known: Mapping[str, Known]) -> Iterator[Change]:
+def compare_others(others: Mapping[str, Skip], known: Mapping[str, Row]) -> Iterator[Change]:
     """The changes among entries that are no regular files: they are counted, never read."""
     for name, skip in others.items():
         row = known.get(name)
         if row is None:
             yield Change("appeared", name, skip=skip)
-        elif row.reason != skip.reason:
-            yield Change("modified", name, file_id=row.file_id, skip=skip)
+        elif row[REASON] != skip.reason:
+            yield Change("modified", name, file_id=Known._make(row).file_id, skip=skip)
 
 
-def _judge(name: str, stamp: Stamp, row: Known, excluded: Excluded) -> Change | None:
+def _judge(name: str, stamp: Stamp, row: Row, excluded: Excluded) -> Change | None:
+    known, same = Known._make(row), row[STAMP] == stamp
     skip = excluded(name)
-    was_excluded = row.reason == "excluded"
+    was_excluded = known.reason == "excluded"
     if skip is not None:
-        same = was_excluded and row.state == "skipped" and row[:4] == stamp
-        return None if same else Change("modified", name, stamp, row.file_id, skip)
-    if row.state == "gone" and row[:4] == stamp:
-        return Change("returned", name, stamp, row.file_id)
-    if row[:4] != stamp or row.racy or row.state == "gone" or was_excluded or row.reason == "not_a_file":
-        return Change("modified", name, stamp, row.file_id)
-    return None
+        return None if was_excluded and same else Change("modified", name, stamp, known.file_id, skip)
+    if known.state == "gone" and same:
+        return Change("returned", name, stamp, known.file_id)
+    if same and not known.racy and not was_excluded and known.state != "gone" and known.reason != "not_a_file":
+        return None
+    return Change("modified", name, stamp, known.file_id)
 
 
 def may_remove(vanished: int, total: int, floor: int, share: float) -> bool:

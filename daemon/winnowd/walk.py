@@ -113,11 +113,12 @@ def unproven(db: sqlite3.Connection, root: sqlite3.Row) -> str | None:
     shown = disk.printable(path)
     try:
         with os.scandir(path):
-            same = disk.identity(path) == root["identity"]
+            if disk.identity(path) == root["identity"]:
+                return None
     except OSError as error:
         return f"{shown}: offline: {error.strerror}. Its documents stay searchable; nothing is removed."
     known = files.some(db, root["id"], PROOF_SAMPLE)
-    if same or not known or any(_is_there(disk.join(path, relative)) for relative in known):
+    if not known or any(_is_there(disk.join(path, relative)) for relative in known):
         return None
     return (
         f"{shown}: offline: the folder is not the one of the last walk and holds none of the known files, "
@@ -203,9 +204,7 @@ def _reconcile(
     _note_missing(db, known, listing)
 
 
-def _changes(
-    directory: str, listing: disk.Listing, known: dict[str, reconcile.Known], asked: tuple[Rules, bool]
-) -> list[Change]:
+def _changes(directory: str, listing: disk.Listing, known: dict[str, reconcile.Row], asked: tuple[Rules, bool]) -> list[Change]:
     applied, recheck = asked
     prefix = directory + "/" if directory else ""
 
@@ -225,9 +224,9 @@ def _write(db: sqlite3.Connection, root_id: int, directory: str, changes: list[C
     return len(changes)
 
 
-def _note_missing(db: sqlite3.Connection, known: dict[str, reconcile.Known], listing: disk.Listing) -> None:
+def _note_missing(db: sqlite3.Connection, known: dict[str, reconcile.Row], listing: disk.Listing) -> None:
     for name in known.keys() - listing.files.keys() - listing.others.keys():
-        db.execute("INSERT OR IGNORE INTO temp.missing VALUES (?)", (known[name].file_id,))
+        db.execute("INSERT OR IGNORE INTO temp.missing VALUES (?)", (reconcile.Known._make(known[name]).file_id,))
 
 
 def _end(db: sqlite3.Connection, root: sqlite3.Row, part: str, saw: tuple[_Tally, str, str]) -> Walk:

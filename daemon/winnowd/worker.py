@@ -74,15 +74,22 @@ class Linked:
 Report = Read | Unread | Linked
 NONSENSE = Unread(Failure("internal", "The process that read it gave an answer that makes no sense."))
 
-_CONTENT = TypeAdapter(Content)
-_REPORT: TypeAdapter[Report] = TypeAdapter(Annotated[Report, Field(discriminator="kind")])
+
+@cache  # made on first use: a scan that finds nothing to read needs neither
+def _content() -> TypeAdapter[Content]:
+    return TypeAdapter(Content)
+
+
+@cache
+def _report() -> TypeAdapter[Report]:
+    return TypeAdapter(Annotated[Report, Field(discriminator="kind")])
 
 
 def serve(channel: Channel, config: Config, recipes: dict[str, str]) -> None:
     """The work of a child: jobs in, reports out, until there are no more."""
     for message in channel.jobs():
         report = process(Job(**json.loads(message)), channel, config, recipes)
-        channel.finish(_REPORT.dump_json(report))
+        channel.finish(_report().dump_json(report))
         if isinstance(report, Unread | Read) and _ran_out_of_memory(report):
             return  # what a parser left behind after a failed allocation is not to be trusted
 
@@ -95,7 +102,7 @@ def pack(job: Job) -> bytes:
 def unpack_content(question: bytes) -> Content | None:
     """What a child asks about; None where the question makes no sense."""
     try:
-        return _CONTENT.validate_json(question)
+        return _content().validate_json(question)
     except ValidationError:
         return None
 
@@ -103,7 +110,7 @@ def unpack_content(question: bytes) -> Content | None:
 def unpack(result: bytes) -> Report:
     """The report of a child, checked field by field: a child that a file took over must not be believed blindly."""
     try:
-        return _REPORT.validate_json(result)
+        return _report().validate_json(result)
     except ValidationError as error:
         return Unread(replace(NONSENSE.failure, detail=str(error)))
 
@@ -126,7 +133,7 @@ def process(job: Job, channel: Channel, config: Config, recipes: dict[str, str])
     try:
         descriptor = disk.open_beneath(job.root, os.path.join(job.directory, job.name))
         content = _identify(descriptor, job, config)
-        if channel.ask(_CONTENT.dump_json(content)) == KNOWN:
+        if channel.ask(_content().dump_json(content)) == KNOWN:
             return Linked(content)
         outcome = _read(descriptor, content, channel, (config, recipes))
         if disk.stamp(os.fstat(descriptor), job.network) != content.stamp:

@@ -74,7 +74,7 @@ def said(draft: Draft) -> dict[str, str]:
     "text",
     [
         PROSE * 3, GERMAN * 3, FINNISH * 3, ARABIC * 5, HEBREW * 5, CHINESE * 9, RUSSIAN * 5, VIETNAMESE * 4, CODE * 6,
-        NUMBERS * 9, FORM * 9, "Memo: lunch at noon.", "a b c d e f g h i j k l m n o p q r s t u v w x y z", "∑ x² ≥ ∫ f(t) dt → ∞\n" * 20,
+        NUMBERS * 9, FORM * 9, "Memo: lunch at noon.", " ".join(LETTERS), "∑ x² ≥ ∫ f(t) dt → ∞\n" * 20,
         "Such tools print (cid:12) where a letter is missing, and (cid:7) too. " + PROSE,
         "https://example.org/a/very/long/path/that-never-seems-to-end?with=parameters&and=more " * 9,
         "getTheVeryLongNameOfTheMethodFromTheFactory(abstractSingletonProxyFactoryBeanOfTheContainer)\n" * 9,
@@ -231,7 +231,8 @@ def test_every_check_is_listed_and_says_what_it_is_for() -> None:
     promised = (
         "scanned no_text garbled cid_tokens replacement_chars letter_spaced missing_spaces repeated_lines low_alpha mojibake "
         "truncated damaged wrong_extension client_rendered no_article fallback duplicate_passages short_text "
-        "extractors_disagree ocr_layer low_ocr_confidence tracked_changes comments hidden_text attachments damaged_outline type3_font bounded"
+        "extractors_disagree ocr_layer low_ocr_confidence tracked_changes comments hidden_text attachments "
+        "damaged_outline type3_font bounded"
     )
     assert set(promised.split()) == {check.code for check in CHECKS} | set(RESERVED)
     assert all(check.doc.endswith(".") for check in CHECKS)

@@ -2,7 +2,7 @@ import re
 from collections import Counter
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winnowd.characters import normal
@@ -295,6 +295,7 @@ def test_cleaning_loses_no_letter(blocks: list[Block]) -> None:
     assert not before - after
 
 
+@settings(max_examples=20)
 @given(blocks_of_anything)
 def test_cleaning_is_repeatable(blocks: list[Block]) -> None:
     assert clean(paged(blocks, 5)) == clean(paged(blocks, 5))

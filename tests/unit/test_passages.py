@@ -1,7 +1,7 @@
 import re
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from winnowd.model import FURNITURE, Block, Extraction, Page
@@ -139,6 +139,7 @@ def test_passages_in_order_are_the_text(blocks: list[Block]) -> None:
     assert all(len(p.text) <= HARD + TARGET for p in passages)
 
 
+@settings(max_examples=20)
 @given(some_blocks)
 def test_splitting_is_repeatable(blocks: list[Block]) -> None:
     assert split(extraction(*blocks, pages=4)) == split(extraction(*blocks, pages=4))

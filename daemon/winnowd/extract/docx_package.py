@@ -18,7 +18,7 @@ from docx.opc.part import Part
 from docx.opc.pkgreader import PackageReader
 from lxml import etree
 
-from winnowd.containers import ZIP_TROUBLE, open_zip
+from winnowd.formats.containers import ZIP_TROUBLE, open_zip
 from winnowd.errors import Damaged, Encrypted, TooLarge
 from winnowd.extract.docx_chunks import SUFFIXES
 

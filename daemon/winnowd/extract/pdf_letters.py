@@ -7,7 +7,7 @@ from typing import Any
 
 from winnowd.model import Line
 
-SPACED = re.compile(r"(?<!\S)(?:[^\W\d_] ){3,}[^\W\d_](?!\S)")
+SPACED = re.compile(r"(?<!\S)[^\W\d_](?: [^\W\d_]){3,}(?!\S)")
 """Four or more single letters in a row; less is common in formulas."""
 _WORD_GAP = 1.6
 """A gap this much wider than the usual one between the letters parts two words."""

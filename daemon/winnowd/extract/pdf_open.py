@@ -67,19 +67,16 @@ def cut_off(path: str, size: int) -> bool:
 
 
 def stream(pdf: pymupdf.Document, xref: int, limit: int) -> bytes:
-    """The contents of a stream, or nothing where they are larger than `limit` bytes or not plain or deflated.
+    """The contents of a stream, plain or deflated once, or nothing where they are larger than `limit` bytes.
 
-    MuPDF would unpack a chain of filters whole, gigabytes out of a few kilobytes; here nothing grows beyond the limit.
+    MuPDF would unpack any chain of filters whole, gigabytes out of a few kilobytes; here nothing grows beyond the limit.
     """
-    kind, packing = pdf.xref_get_key(xref, "Filter")
-    raw = pdf.xref_stream_raw(xref) or b""
-    if kind == "null":
-        return raw if len(raw) <= limit else b""
-    if packing.strip("[] ") not in ("/FlateDecode", "/Fl") or len(raw) > limit:
+    raw: bytes = pdf.xref_stream_raw(xref) or b""
+    if len(raw) > limit:
         return b""
     inflater = zlib.decompressobj()
     try:
         contents = inflater.decompress(raw, limit)
-    except zlib.error:
-        return b""
+    except zlib.error:  # not deflated
+        return raw
     return b"" if inflater.unconsumed_tail else contents

@@ -21,7 +21,7 @@ INK_LEVELS = 48
 
 @dataclass(frozen=True, slots=True)
 class Sheet:
-    """What was read of one page: its facts, the lines a reader sees, those nobody sees, and whether a font is made of drawings."""
+    """What was read of one page: its facts, the lines a reader sees, those nobody sees, and if a font is made of drawings."""
 
     page: Page
     lines: tuple[Line, ...]
@@ -31,26 +31,30 @@ class Sheet:
 
 def read_sheet(page: pymupdf.Page, index: int, label: str | None) -> Sheet:
     """The facts and lines of a page. Raises what MuPDF raises (`pdf_open.FAULTS`)."""
-    text = text_page(page, images=True)
-    lines, images, type3 = printed(text)
-    width, height = round(page.rect.width, 1), round(page.rect.height, 1)
+    source = text_page(page, images=True)
+    lines, images, type3 = printed(source)
+    bound = page.rect
+    width, height = round(bound.width, 1), round(bound.height, 1)
     facts = Page(index, label, width, height, image_cover=cover(images, width, height), images=len(images))
+    text = "\n".join([line.text for line in lines])
     look = look_for(page, facts) if lines else frozenset()
     pale = on_white(page, lines) if "white" in look else []
-    spaced = any(SPACED.search(line.text) for line in lines)
-    places: set[tuple[int, int]] = set()
+    spaced = SPACED.search(text) is not None
     if images and ("clear" in look or pale or spaced):
-        text = text_page(page, images=False)
+        source = text_page(page, images=False)
+    places: set[tuple[int, int]] = set()
     if "clear" in look or pale:
-        places, share = unseen(spans(text, raw=False), images, pale)
+        places, share = unseen(spans(source, raw=False), images, pale)
         facts = replace(facts, hidden_share=share)
     if spaced:
-        lines = closed_up(lines, spans(text, raw=True))
-    if sum(len(line.text.replace(" ", "")) for line in lines) < FEW_CHARS:
+        lines = closed_up(lines, spans(source, raw=True))
+    if len(text) - text.count(" ") < FEW_CHARS + len(lines):
         facts = _with_ink(page, facts)
-    seen = tuple(line for line in lines if place(line.box) not in places)
-    facts = replace(facts, unmapped=sum(line.text.count("\ufffd") for line in seen))
-    return Sheet(facts, seen, tuple(line for line in lines if place(line.box) in places), type3)
+    facts = replace(facts, unmapped=text.count("\ufffd"))
+    if not places:
+        return Sheet(facts, tuple(lines), type3=type3)
+    hidden = tuple(line for line in lines if place(line.box) in places)
+    return Sheet(facts, tuple(line for line in lines if place(line.box) not in places), hidden, type3)
 
 
 def cover(boxes: list[Box], width: float, height: float) -> float:

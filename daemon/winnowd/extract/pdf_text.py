@@ -34,7 +34,7 @@ def _fz(page: pymupdf.Page) -> mupdf.FzPage:
 
 
 def printed(source: mupdf.FzStextPage) -> tuple[list[Line], list[Box], bool]:
-    """The lines of a text page in the order of the source, the boxes of its images, and whether a nameless Type 3 font is used."""
+    """The lines of a text page in the order of the source, the boxes of its images, and if a font is of Type 3."""
     text = _printed(source)
     blocks = json.loads(text, strict=False)["blocks"]
     return (

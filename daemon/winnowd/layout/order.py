@@ -5,6 +5,7 @@ order of the source is left only where it is suspicious, and then only for one w
 bands follows Nagy and Seth (1984), with gutters found by how many lines cover each point of the width.
 """
 
+import re
 from bisect import bisect_right
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -28,6 +29,7 @@ _UP, _ASIDE, _ACROSS = 3, 1, 2
 _SIDE_BY_SIDE = 4
 """So often two pieces of prose have to follow each other on one baseline to be columns drawn row by row."""
 _DEPTH = 24
+_RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]+")
 _RTL_SHARE = 0.2
 """With more letters of scripts that run from right to left, columns do too, and the order of the source is kept."""
 
@@ -95,8 +97,7 @@ def _right_to_left(lines: list[Line]) -> bool:
     text = "".join(line.text for line in lines)
     if text.isascii():
         return False
-    rtl = sum("\u0590" <= character <= "\u08ff" or "\ufb1d" <= character <= "\ufefc" for character in text)
-    return rtl > _RTL_SHARE * len(text)
+    return sum(map(len, _RTL.findall(text))) > _RTL_SHARE * len(text)
 
 
 def _runs(lines: list[Line], jumps: list[int]) -> list[_Run]:

@@ -7,19 +7,19 @@ from winnowd.cjk import spaced
 from winnowd.disk import join, label, loaded, printable, stored
 from winnowd.errors import state_of_failure
 from winnowd.model import Change, Stamp
-from winnowd.reconcile import Known
+from winnowd.reconcile import Row
 from winnowd.store import documents, index, review
 
 NOWHERE = Stamp(0, 0)
 KNOWN = "name, size, mtime_ns, ctime_ns, inode, id, racy, state, reason"
 
 
-def in_directory(db: sqlite3.Connection, root_id: int, directory: str) -> dict[str, Known]:
-    """What the catalogue holds of one folder, by name."""
+def in_directory(db: sqlite3.Connection, root_id: int, directory: str) -> dict[str, Row]:
+    """What the catalogue holds of one folder, by name: plain rows, since a walk looks at millions of them."""
     cursor = db.cursor()
     cursor.row_factory = None
     rows = cursor.execute(f"SELECT {KNOWN} FROM files WHERE root_id = ? AND directory = ?", (root_id, stored(directory)))
-    return {name if isinstance(name, str) else loaded(name): Known(*known) for name, *known in rows}
+    return {row[0] if isinstance(row[0], str) else loaded(row[0]): row for row in rows}
 
 
 def apply(db: sqlite3.Connection, root_id: int, directory: str, changes: Iterable[Change]) -> None:

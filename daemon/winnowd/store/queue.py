@@ -82,14 +82,16 @@ def unclaim(db: sqlite3.Connection, file_ids: list[int]) -> None:
 
 def renew_failures(db: sqlite3.Connection, recipes: dict[str, str]) -> int:
     """Let files wait again whose failure was made by another recipe than the present one; how many."""
-    renewed = 0
-    for name, recipe in recipes.items():
-        renewed += db.execute(
-            "UPDATE files SET state = 'pending', attempts = 0, next_attempt = NULL WHERE state IN ('failed', 'skipped') "
-            "AND digest IN (SELECT digest FROM failures WHERE format = ? AND recipe <> ?)",
-            (name, recipe),
-        ).rowcount
-    return renewed
+    stale = [
+        (row["digest"],)
+        for row in db.execute("SELECT digest, format, recipe FROM failures")
+        if row["recipe"] != recipes.get(row["format"], "")
+    ]
+    sql = (
+        "UPDATE files SET state = 'pending', attempts = 0, next_attempt = NULL "
+        "WHERE digest = ? AND document_id IS NULL AND state IN ('failed', 'skipped')"
+    )
+    return sum(db.execute(sql, digest).rowcount for digest in stale)
 
 
 def retry(db: sqlite3.Connection, file_id: int) -> None:

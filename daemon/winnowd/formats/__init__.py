@@ -16,7 +16,7 @@ import io
 import re
 from typing import BinaryIO
 
-from winnowd.containers import ole_kind, zip_kind
+from winnowd.formats.containers import ole_kind, zip_kind
 from winnowd.model import Format
 
 _XML = ("lxml",)
