@@ -203,6 +203,8 @@ def _problem(where: str, text: str, item: dict[str, Any]) -> str:
     name = ".".join(str(key) for key in keys)
     if item["type"] == "extra_forbidden":
         return f"{where}{_line_of(text, keys)}: {name}: there is no such setting"
+    if item["type"] == "missing":
+        return f"{where}: {name}: must be set"
     reason = item["msg"].removeprefix("Value error, ").removeprefix("Input ")
     return f"{where}{_line_of(text, keys)}: {name}: {reason} (it is {item['input']!r})"
 

@@ -20,7 +20,7 @@ NETWORK_FILESYSTEMS = frozenset((*_SHARED, *_CLUSTER))
 
 MOUNTINFO = Path("/proc/self/mountinfo")
 RACY_NS = 2_000_000_000
-RACY_TICK_NS = 50_000_000
+RACY_TICK_NS = 20_000_000  # two ticks of the slowest kernel clock (100 Hz)
 RACY_NETWORK_NS = 10_000_000_000  # clocks of two hosts differ, and some servers keep whole seconds or two
 
 

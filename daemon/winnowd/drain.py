@@ -17,7 +17,7 @@ from winnowd.config import Config
 from winnowd.errors import Interrupted, state_of_failure
 from winnowd.model import Content, Document, Failure, Job
 from winnowd.pool import Asked, Done, Pool
-from winnowd.store import documents, queue, transaction
+from winnowd.store import documents, judging, queue, transaction
 
 LOOK_AHEAD = 8  # claimed files for each child: enough that none waits, few enough to read one by one after a crash
 GROUP_SECONDS = 0.5
@@ -36,6 +36,7 @@ class Progress:
     read: int = 0
     linked: int = 0
     extracted: int = 0
+    judged: int = 0  # again, from stored measures
     flagged: int = 0
     failed: int = 0
     removed: int = 0
@@ -63,6 +64,7 @@ class Drain:
         """Read everything that waits."""
         with transaction(self._db):
             queue.drop_idle_suspects(self._db)
+        self._judge_again()
         self._progress.to_read, _ = queue.pending(self._db, now())
         self._progress.reading_since = time.monotonic()
         self._claimed += self._claim_suspect()
@@ -83,6 +85,15 @@ class Drain:
                 self._commit()
                 self._put_back()
                 raise
+
+    def _judge_again(self) -> None:
+        """Judge from stored measures what was read as it would be now, but judged by other checks or thresholds."""
+        while rows := judging.outdated(self._db, self._recipes, GROUP_OUTCOMES):
+            with transaction(self._db):
+                for row in rows:
+                    judging.judge_again(self._db, row, self._recipes[row["format"]], self._config.checks)
+            self._progress.judged += len(rows)
+            self._told(self._progress)
 
     def _serve(self, pool: Pool, width: int, claim: Callable[[], list[Job]]) -> None:
         while True:

@@ -46,11 +46,18 @@ def split(extraction: Extraction) -> tuple[Passage, ...]:
     """The passages of a cleaned extraction, furniture left out, with ordinals from 0."""
     labels = {page.index: page.label for page in extraction.pages}
     found = [
-        Passage(0, section.path, section.page, None if section.page is None else labels.get(section.page), text)
+        Passage(0, section.path, *_place(extraction, section, labels), text)
         for section in _sections(extraction.blocks)
         for text in _packed(section.blocks)
     ]
     return tuple(replace(passage, ordinal=ordinal) for ordinal, passage in enumerate(_fewer(found)))
+
+
+def _place(extraction: Extraction, section: _Section, labels: dict[int, str | None]) -> tuple[int | None, str | None]:
+    """The page of a section and its label; a format without pages has neither, though its text is measured as one page."""
+    if not extraction.paged or section.page is None:
+        return None, None
+    return section.page, labels.get(section.page)
 
 
 def _sections(blocks: Iterable[Block]) -> Iterator[_Section]:

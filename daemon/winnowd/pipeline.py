@@ -6,9 +6,10 @@ Nothing here knows a disk, a clock or a database.
 import hashlib
 from dataclasses import replace
 
-from winnowd import checks, clean, measures, passages
+from winnowd import checks, clean, passages
+from winnowd.checks import measures
+from winnowd.clean.joining import finish_sentences
 from winnowd.config import CheckSettings
-from winnowd.joining import finish_sentences
 from winnowd.model import FURNITURE, Document, Draft, Extraction, Finding, Format, Page
 
 
@@ -30,7 +31,9 @@ def refine(extraction: Extraction, digest: str, recipe: str, settings: CheckSett
         recipe=recipe,
         metadata=cleaned.metadata,
         pages=judged(cleaned.pages, findings, paged=cleaned.paged),
-        outline=cleaned.outline,
+        outline=cleaned.outline
+        if cleaned.paged
+        else tuple(replace(e, page_index=None, page_label=None) for e in cleaned.outline),
         passages=draft.passages,
         furniture=tuple(block for block in cleaned.blocks if block.kind in FURNITURE),
         steps=draft.steps,

@@ -2,6 +2,7 @@
 
 import errno
 import sqlite3
+import time
 
 import pytest
 
@@ -16,6 +17,7 @@ def scan(share, monkeypatch):
     monkeypatch.setattr(worker, "serve", fakes.serve_mock)
 
     def scan(**limits):
+        time.sleep(0.03)  # let the clock of the file system tick: a file read in its own tick is hashed again
         config = Config(limits=LimitSettings(**limits), pool=PoolSettings(workers=2))
         with store.lock(share.db):
             db = store.open_writer(share.db)

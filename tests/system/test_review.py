@@ -99,3 +99,16 @@ def test_a_document_is_named_by_the_beginning_of_its_digest(waiting):
 def test_an_unknown_document_is_one_clear_line(waiting):
     done = waiting.run("review", "accept", "--db", waiting.db, "nowhere.txt", code=4)
     assert done.stderr.count("\n") == 1
+
+
+def test_another_threshold_judges_from_stored_measures_without_reading_a_file(waiting, tmp_path):
+    config = tmp_path / "config.toml"
+    roots = f'[database]\npath = "{waiting.db}"\n[[roots]]\npath = "{waiting.root}"\n'
+    config.write_text(roots + "[checks]\ncid_share = 1.0\nalphabetic = 0.0\n")
+    done = json.loads(waiting.run("--config", config, "scan", "--json").stdout)
+    assert (done["extracted"], done["judged"]) == (0, 2)
+    assert waiting.found("garganey") == {"bad.txt"}
+    assert waiting.ask("review", "list") == []
+    assert waiting.scan()["judged"] == 2
+    assert waiting.found("garganey") == set()
+    assert [entry["reasons"][0]["code"] for entry in waiting.ask("review", "list")] == ["cid_tokens"]

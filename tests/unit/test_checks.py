@@ -2,13 +2,13 @@ from dataclasses import replace
 
 import pytest
 
-from winnowd import page_checks
 from winnowd.checks import CHECKS, RESERVED, check_document, check_pages, verdict
+from winnowd.checks import pages as page_checks
+from winnowd.checks.judging import Check
+from winnowd.checks.letter_pairs import LEAST, LETTERS, likelihood
+from winnowd.checks.likeness import near_identical
+from winnowd.checks.measures import measure
 from winnowd.config import CheckSettings
-from winnowd.judging import Check
-from winnowd.letter_pairs import LEAST, LETTERS, likelihood
-from winnowd.likeness import near_identical
-from winnowd.measures import measure
 from winnowd.model import Block, Draft, Extraction, Finding, Measures, Note, Page, Passage
 
 SETTINGS = CheckSettings()

@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from winnowd.characters import normal
 from winnowd.clean import STEPS, clean
-from winnowd.hyphens import joined_word, without_divisions
-from winnowd.joining import finish_sentences
+from winnowd.clean.characters import normal
+from winnowd.clean.hyphens import joined_word, without_divisions
+from winnowd.clean.joining import finish_sentences
 from winnowd.model import FURNITURE, Block, BlockKind, Box, Extraction, Fact, Metadata, OutlineEntry, Page
 
 

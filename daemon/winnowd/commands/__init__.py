@@ -3,6 +3,7 @@
 Command modules are loaded when they are asked for, and load the rest of Winnow when they run, so that help appears at once.
 """
 
+import difflib
 import importlib
 import os
 import sys
@@ -41,6 +42,12 @@ class _Commands(click.Group):
         module = importlib.import_module(f"winnowd.commands.{cmd_name}")
         command: click.Command = module.command
         return command
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            near = difflib.get_close_matches(args[0], COMMANDS, n=1)
+            ctx.fail(f"there is no command {args[0]!r}" + (f"; did you mean {near[0]!r}?" if near else ""))
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

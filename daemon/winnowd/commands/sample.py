@@ -17,7 +17,7 @@ SHOWN = 700  # characters of each document: what a person takes in at a glance
 @click.option("--format", "format_", help="Only documents of this format.")
 @common.options
 def command(config: str | None, db: str | None, as_json: bool, count: int, format_: str | None) -> None:
-    """Read N documents at random, five where no number is given: the quickest way to see what a collection is like."""
+    """Read documents at random, five where no number is given: the quickest way to see what a collection is like."""
     with common.reader(config, db) as connection:
         ids = [
             row[0] for row in connection.execute("SELECT id FROM documents WHERE ? IS NULL OR format = ?", (format_, format_))

@@ -77,7 +77,7 @@ def _report(db: "sqlite3.Connection", progress: "Progress", as_json: bool) -> bo
     states = status.by_state(db)
     troubled = [row["message"] for row in roots.all_roots(db) if row["message"]]
     if as_json:
-        done = {key: getattr(progress, key) for key in ("listed", "read", "extracted", "linked", "removed", "held")}
+        done = {key: getattr(progress, key) for key in ("listed", "read", "extracted", "linked", "judged", "removed", "held")}
         common.print_json({**done, "files": states, "next_attempt": status.next_attempt(db), "messages": troubled})
     else:
         kept = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)

@@ -12,8 +12,8 @@ from winnowd.model import Extraction, Format
 class Reading:
     """What an extractor is told about one reading.
 
-    `path` opens the very bytes that were hashed (a descriptor path, so its name says nothing), `size` is in bytes, `text_chars` bounds
-    the text in characters, and `progress` is called once a page or every few hundred paragraphs, so that a hang is noticed.
+    `path` opens the very bytes that were hashed (a descriptor path: its name says nothing), `size` is in bytes, `text_chars`
+    bounds the text in characters, and `progress` is called once a page or every few hundred paragraphs, so that a hang is noticed.
     """
 
     path: str

@@ -18,9 +18,9 @@ from docx.opc.part import Part
 from docx.opc.pkgreader import PackageReader
 from lxml import etree
 
-from winnowd.formats.containers import ZIP_TROUBLE, open_zip
 from winnowd.errors import Damaged, Encrypted, TooLarge
 from winnowd.extract.docx_chunks import SUFFIXES
+from winnowd.formats.containers import ZIP_TROUBLE, open_zip
 
 Element = Any  # an lxml element; lxml has no types of its own
 

@@ -11,11 +11,13 @@ from dataclasses import fields
 from winnowd.cjk import spaced
 from winnowd.errors import ATTEMPTS, FAILURES, state_of_failure
 from winnowd.formats import BY_NAME, mismatch
-from winnowd.model import Content, Document, Failure, Measures, Page
+from winnowd.model import Content, Document, Failure, Finding, Measures, Page
 from winnowd.store import index, review
 
 MEASURES = tuple(field.name for field in fields(Measures))
-PAGE_COLUMNS = ("document_id", "page_index", "page_label", "verdict", "image_cover", "hidden_share", "ink", *MEASURES)
+LOOKS = ("images", "image_cover", "drawings", "unreadable", "hidden_share", "ink")
+"""What an extractor saw of a page; `MEASURES` is what was measured of its text."""
+PAGE_COLUMNS = ("document_id", "page_index", "page_label", "verdict", *LOOKS, *MEASURES)
 CHILDREN = ("metadata", "outline", "pages", "findings", "steps")
 BACK_OFF_SECONDS = {"moved": (2, 900), "unreadable": (60, 7200)}
 """The first and the longest wait after a transient error; it doubles in between."""
@@ -180,20 +182,25 @@ def _put_parts(db: sqlite3.Connection, document_id: int, document: Document) -> 
         f"INSERT INTO pages ({', '.join(PAGE_COLUMNS)}) VALUES ({', '.join('?' * len(PAGE_COLUMNS))})",
         [_page_values(document_id, page) for page in document.pages],
     )
-    db.executemany(
-        "INSERT INTO findings (document_id, code, page_index, severity, measure, threshold, message) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?)",
-        [(document_id, f.code, f.page_index, f.severity, f.measure, f.threshold, f.message) for f in document.findings],
-    )
+    put_findings(db, document_id, document.findings)
     db.executemany(
         "INSERT INTO steps (document_id, ordinal, step, touched, lines) VALUES (?, ?, ?, ?, ?)",
         [(document_id, n, s.step, s.touched, json.dumps(s.lines, ensure_ascii=False)) for n, s in enumerate(document.steps)],
     )
 
 
+def put_findings(db: sqlite3.Connection, document_id: int, findings: tuple[Finding, ...]) -> None:
+    """Add findings to a document."""
+    db.executemany(
+        "INSERT INTO findings (document_id, code, page_index, severity, measure, threshold, message) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        [(document_id, f.code, f.page_index, f.severity, f.measure, f.threshold, f.message) for f in findings],
+    )
+
+
 def _page_values(document_id: int, page: Page) -> tuple[object, ...]:
     measures = page.measures or Measures()
-    fixed = (document_id, page.index, page.label, page.verdict, page.image_cover, page.hidden_share, page.ink)
+    fixed = (document_id, page.index, page.label, page.verdict, *(getattr(page, name) for name in LOOKS))
     return (*fixed, *(getattr(measures, name) for name in MEASURES))
 
 

@@ -9,8 +9,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from winnowd.edges import EdgeLine, Row, edges_of
-from winnowd.folios import REPEATS, is_sequence, number_of, numbers_of, only_number
+from winnowd.clean.edges import EdgeLine, Row, edges_of
+from winnowd.clean.folios import REPEATS, is_sequence, number_of, numbers_of, only_number
 from winnowd.model import FURNITURE, Block, BlockKind, Extraction, Step
 
 FEWEST_PAGES = 3

@@ -12,8 +12,8 @@ from dataclasses import replace
 from functools import cache
 from itertools import pairwise
 
-from winnowd import letter_pairs
-from winnowd.characters import TWICE
+from winnowd.checks import letter_pairs
+from winnowd.clean.characters import TWICE
 from winnowd.model import FURNITURE, Block, Extraction, Measures, Page
 
 LISTED = 300  # first words of each list of function words; with all of them garbled text begins to match too

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
-from winnowd.hyphens import DIVISION, together, vocabulary, without_divisions
+from winnowd.clean.hyphens import DIVISION, together, vocabulary, without_divisions
 from winnowd.model import FURNITURE, Block, Extraction, Step
 
 LINED = frozenset({"code", "table"})

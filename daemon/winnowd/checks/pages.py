@@ -4,8 +4,8 @@ Each sees a page with its measures, and of the document what is known without it
 have changed can be judged again from its stored pages. Measures hold the minimum counts, settings the thresholds.
 """
 
+from winnowd.checks.judging import Remark, page_check
 from winnowd.config import CheckSettings
-from winnowd.judging import Remark, page_check
 from winnowd.model import Extraction, Measures, Page
 
 WHOLE = 0.7  # of the page; a smaller image below a printed running header is a figure or a map

@@ -6,9 +6,9 @@ passages.
 
 from collections.abc import Callable
 
-from winnowd.characters import drop_soft_hyphens, join_accents, mend_mojibake, normalise_characters
-from winnowd.furniture import set_furniture_aside
-from winnowd.joining import join_hyphens, join_paragraphs, unwrap_lines
+from winnowd.clean.characters import drop_soft_hyphens, join_accents, mend_mojibake, normalise_characters
+from winnowd.clean.furniture import set_furniture_aside
+from winnowd.clean.joining import join_hyphens, join_paragraphs, unwrap_lines
 from winnowd.model import Extraction, Step
 
 VERSION = 1  # part of the recipe: raise it when any step gives another text

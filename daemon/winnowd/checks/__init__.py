@@ -1,4 +1,4 @@
-"""Checks: what is judged and what follows from it. Those of a whole document are here, those of single pages in `page_checks`.
+"""Checks: what is judged and what follows from it. Those of a whole document are here, those of single pages in `pages`.
 
 When only checks or thresholds have changed, `check_pages` on an extraction made of the stored pages (without blocks and notes)
 gives the new findings of the pages; what document checks and extractors said stays as it is stored.
@@ -6,10 +6,10 @@ gives the new findings of the pages; what document checks and extractors said st
 
 from collections.abc import Iterator
 
-from winnowd import page_checks
+from winnowd.checks import pages as page_checks
+from winnowd.checks.judging import Check, Remark, document_check
+from winnowd.checks.likeness import near_identical
 from winnowd.config import CheckSettings
-from winnowd.judging import Check, Remark, document_check
-from winnowd.likeness import near_identical
 from winnowd.model import Draft, Extraction, Finding, Verdict
 
 VERSION = 1  # part of the recipe: raise it when any rule judges differently
