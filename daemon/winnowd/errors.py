@@ -53,7 +53,7 @@ class DocumentError(Exception):
 
     def __init__(self, message: str, *, format: str | None = None) -> None:
         super().__init__(message)
-        self.message = message
+        self.message = f"{message[:1].upper()}{message[1:].rstrip('.')}."
         self.format = format
 
 
