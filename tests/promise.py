@@ -112,7 +112,11 @@ class Life:
         assert_accounted(self.share)
         with sqlite3.connect(self.share.db) as db:
             catalogue = dict(db.execute("SELECT label, digest FROM files WHERE state <> 'gone'"))
-            passages = db.execute("SELECT count(*), count(DISTINCT passage_id) FROM all_passages").fetchone()
+            ordinals = "SELECT document_id, ordinal FROM passages UNION ALL SELECT document_id, ordinal FROM withheld"
+            passages = db.execute(
+                f"SELECT (SELECT count(*) FROM ({ordinals})), count(*) FROM (SELECT DISTINCT * FROM ({ordinals}))"
+            )
+            passages = passages.fetchone()
             searchable = db.execute(
                 "SELECT (SELECT count(*) FROM passages), (SELECT count(*) FROM passages_fts_docsize)"
             ).fetchone()

@@ -1,4 +1,4 @@
-"""The session that the README shows is real: this runs its commands and compares; `python tests/system/test_readme.py` rewrites it."""
+"""The session that the README shows is real: this runs it and compares. `python tests/system/test_readme.py` rewrites it."""
 
 import re
 import shlex

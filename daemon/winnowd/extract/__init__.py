@@ -13,7 +13,8 @@ class Reading:
     """What an extractor is told about one reading.
 
     `path` opens the very bytes that were hashed (a descriptor path: its name says nothing), `size` is in bytes, `text_chars`
-    bounds the text in characters, and `progress` is called once a page or every few hundred paragraphs, so that a hang is noticed.
+    bounds the text in characters, and `progress` is called once a page or every few hundred paragraphs, so that a hang is
+    noticed.
     """
 
     path: str
