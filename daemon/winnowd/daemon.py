@@ -14,7 +14,7 @@ from winnowd.drain import WAIT_SECONDS, Drain, Progress, Told, limits, now
 from winnowd.errors import UsageError
 from winnowd.model import Content, Failure, Job
 from winnowd.pool import Asked, Pool
-from winnowd.store import files, queue, roots, status, transaction
+from winnowd.store import files, index, queue, roots, status, transaction
 
 
 def scan(db: sqlite3.Connection, targets: list[str], config: Config, told: Told, *, verify: bool = False) -> Progress:
@@ -36,7 +36,9 @@ def scan(db: sqlite3.Connection, targets: list[str], config: Config, told: Told,
     held = status.by_state(db)["gone"]
     progress.removed = sum(walk.finish(db, walks, config).values())
     progress.held = status.by_state(db)["gone"] - held
-    db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    if progress.extracted or progress.removed:
+        documents = db.execute("SELECT count(*) FROM documents").fetchone()[0]
+        index.tidy(db, progress.extracted / max(documents, 1))
     return progress
 
 

@@ -7,12 +7,16 @@ import errno
 import hashlib
 import json
 import os
+import shutil
+import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import cache
 from importlib import metadata
+from io import BufferedRandom, BufferedReader
 from typing import Annotated, Literal, Protocol
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -22,11 +26,13 @@ from winnowd import disk, formats, pipeline
 from winnowd.config import Config
 from winnowd.errors import DocumentError, Empty, Moved, TooLarge, Unsupported
 from winnowd.extract import Reading, extract
-from winnowd.model import Content, Document, Failure, Job, Outcome
+from winnowd.model import Content, Document, Failure, Job, Outcome, Stamp
 
 PRELOAD = ("winnowd.worker", "winnowd.extract.pdf", "winnowd.extract.docx", "winnowd.extract.html", "winnowd.extract.markdown")
+Bytes = BufferedReader | BufferedRandom
 GO_ON, KNOWN = b"go on", b"known"
 PROGRESS_SECONDS = 0.2
+COPY_BYTES = 1 << 20
 TRANSIENT = frozenset({errno.EIO, errno.ESTALE, errno.EBUSY, errno.ENOSPC, errno.EHOSTDOWN, errno.ETIMEDOUT, errno.ENOTCONN})
 
 
@@ -129,15 +135,16 @@ def recipes(config: Config) -> dict[str, str]:
 def process(job: Job, channel: Channel, config: Config, recipes: dict[str, str]) -> Report:
     """Read one file. Never raises for what a file holds: every trouble with it is a failure in the report."""
     content: Content | None = None
-    descriptor = -1
     try:
-        descriptor = disk.open_beneath(job.root, os.path.join(job.directory, job.name))
-        content = _identify(descriptor, job, config)
-        if channel.ask(_content().dump_json(content)) == KNOWN:
-            return Linked(content)
-        outcome = _read(descriptor, content, channel, (config, recipes))
-        if disk.stamp(os.fstat(descriptor), job.network) != content.stamp:
-            raise Moved("The file changed while it was read")
+        with _opened(job) as original:
+            before = disk.stamp(os.fstat(original), job.network)
+            with _bytes_of(original, job, config) as stream:
+                content = _identify(stream, before, job)
+                _refuse_moved(original, content, job)
+                if channel.ask(_content().dump_json(content)) == KNOWN:
+                    return Linked(content)
+                outcome = _read(stream, content, channel, (config, recipes))
+                _refuse_moved(original, content, job)
     except DocumentError as error:
         return _failed(content, Failure(error.code, error.message, error.format))
     except MemoryError:
@@ -146,28 +153,52 @@ def process(job: Job, channel: Channel, config: Config, recipes: dict[str, str])
         return _failed(content, _disk_trouble(error))
     except Exception as error:  # noqa: BLE001 - the one broad except: a fault of ours costs one file, and is stored with its traceback
         return _failed(content, Failure("internal", f"{type(error).__name__}: {error}", detail=traceback.format_exc()))
-    finally:
-        if descriptor >= 0:
-            os.close(descriptor)
     return Read(content, outcome)
 
 
-def _identify(descriptor: int, job: Job, config: Config) -> Content:
-    """Stat, hash, stat: the digest belongs to the bytes behind the stamp."""
-    before = disk.stamp(os.fstat(descriptor), job.network)
-    if before.size > config.limits.file_mb * 1024 * 1024:
-        raise TooLarge(f"Is {before.size / 1048576:,.0f} MB; the limit is {config.limits.file_mb:,} MB (limits.file_mb).")
+@contextmanager
+def _opened(job: Job) -> Iterator[int]:
+    descriptor = disk.open_beneath(job.root, os.path.join(job.directory, job.name))
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def _bytes_of(descriptor: int, job: Job, config: Config) -> Iterator[Bytes]:
+    """The bytes to be hashed and parsed: the file itself, or a private copy where it lies on a network root.
+
+    The copy has no name, so that nothing is left of it whatever ends this process. Parsers jump about in a file: over a network
+    that is slow, and a share that hangs would hang them.
+    """
+    size = os.fstat(descriptor).st_size
+    if size > config.limits.file_mb << 20:
+        raise TooLarge(f"Is {size / 1048576:,.0f} MB; the limit is {config.limits.file_mb:,} MB (limits.file_mb)")
     with open(descriptor, "rb", closefd=False) as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-        stream.seek(0)
-        format = formats.detect(stream, os.fsdecode(job.name)) if before.size else "empty"
-    after = disk.stamp(os.fstat(descriptor), job.network)
-    if after != before:
-        raise Moved("The file changed while it was hashed")
-    return Content(digest, format, before, disk.is_racy(before, time.time_ns(), job.network))
+        if not job.network:
+            yield stream
+            return
+        with tempfile.TemporaryFile() as copy:
+            shutil.copyfileobj(stream, copy, COPY_BYTES)
+            copy.seek(0)
+            yield copy
 
 
-def _read(descriptor: int, content: Content, channel: Channel, told: tuple[Config, dict[str, str]]) -> Outcome:
+def _identify(stream: Bytes, stamp: Stamp, job: Job) -> Content:
+    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+    stream.seek(0)
+    format = formats.detect(stream, os.fsdecode(job.name)) if stamp.size else "empty"
+    return Content(digest, format, stamp, disk.is_racy(stamp, time.time_ns(), job.network))
+
+
+def _refuse_moved(descriptor: int, content: Content, job: Job) -> None:
+    """Stat, hash, stat: the digest belongs to the bytes behind the stamp, or it is nobody's."""
+    if disk.stamp(os.fstat(descriptor), job.network) != content.stamp:
+        raise Moved("The file changed while it was read")
+
+
+def _read(stream: Bytes, content: Content, channel: Channel, told: tuple[Config, dict[str, str]]) -> Outcome:
     config, recipes = told
     if content.format == "empty":
         raise Empty("Holds no bytes.", format="empty")
@@ -176,7 +207,7 @@ def _read(descriptor: int, content: Content, channel: Channel, told: tuple[Confi
         title = format.title if format else content.format
         raise Unsupported(f"Its format is one that Winnow does not read: {title}.", format=content.format)
     reading = Reading(
-        path=f"/proc/self/fd/{descriptor}",
+        path=f"/proc/self/fd/{stream.fileno()}",
         format=format,
         size=content.stamp.size,
         fallback_encoding=config.text.fallback_encoding,

@@ -118,6 +118,7 @@ def _refuse_newer(db: sqlite3.Connection, path: Path) -> None:
 
 def _tune(db: sqlite3.Connection) -> None:
     db.execute(f"PRAGMA page_size = {PAGE_SIZE}")
+    db.execute("PRAGMA auto_vacuum = INCREMENTAL")  # takes effect in a new file only
     db.execute("PRAGMA journal_mode = WAL")
     db.execute("PRAGMA synchronous = NORMAL")  # a lost commit is found again by the next walk; decisions use FULL
     db.execute("PRAGMA temp_store = MEMORY")

@@ -185,7 +185,11 @@ def _put_parts(db: sqlite3.Connection, document_id: int, document: Document) -> 
     put_findings(db, document_id, document.findings)
     db.executemany(
         "INSERT INTO steps (document_id, ordinal, step, touched, lines) VALUES (?, ?, ?, ?, ?)",
-        [(document_id, n, s.step, s.touched, json.dumps(s.lines, ensure_ascii=False)) for n, s in enumerate(document.steps)],
+        [
+            (document_id, n, s.step, s.touched, json.dumps(s.lines, ensure_ascii=False))
+            for n, s in enumerate(document.steps)
+            if s.touched
+        ],
     )
 
 

@@ -73,7 +73,7 @@ def _with_passage(db: sqlite3.Connection, ask: Ask, passage_id: int, marks: tupl
 
 def _raw_snippet(db: sqlite3.Connection, ask: Ask, passage_id: int, marks: tuple[str, str]) -> str | None:
     """What SQLite cuts for raw FTS5, which only SQLite understands; None where the match is not in the text itself."""
-    statement = "SELECT snippet(passages_fts, 1, ?, ?, ?, ?) FROM passages_fts WHERE passages_fts MATCH ? AND rowid = ?"
+    statement = "SELECT snippet(passages_fts, 0, ?, ?, ?, ?) FROM passages_fts WHERE passages_fts MATCH ? AND rowid = ?"
     values = (snippets.OPEN, snippets.CLOSE, snippets.DOTS, snippets.TOKENS, ask.wanted, passage_id)
     (found,) = db.execute(statement, values).fetchone()
     return snippets.marked(found, marks) if snippets.OPEN in found else None

@@ -11,6 +11,7 @@ from winnowd.cjk import spaced
 from winnowd.model import Passage
 
 SHIFT = 16
+TIDY_SHARE = 0.2
 COLUMNS = "id, document_id, ordinal, heading_path, page_index, page_label, text, cjk"
 
 
@@ -97,6 +98,17 @@ def drop_file(db: sqlite3.Connection, file_id: int) -> None:
         "INSERT INTO files_fts (files_fts, rowid, label, cjk) SELECT 'delete', id, label, cjk FROM files WHERE id = ?",
         (file_id,),
     )
+
+
+def tidy(db: sqlite3.Connection, share: float) -> None:
+    """Give back what a scan left behind that renewed this share of the documents: merge the index, and return free pages.
+
+    Merging costs about as much as the whole index, so it follows only upon much work; free pages cost what they are.
+    """
+    if share > TIDY_SHARE:
+        db.execute("INSERT INTO passages_fts (passages_fts) VALUES ('optimize')")
+    db.executescript("PRAGMA incremental_vacuum")  # execute() would step it once, and free one page
+    db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
 def check(db: sqlite3.Connection) -> None:

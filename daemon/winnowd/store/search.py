@@ -28,7 +28,7 @@ SEEKS = 100  # so few documents are asked one by one; more are met faster by rea
 RARE = 20_000  # counting stops here: it only decides which word leads
 SECONDS = 4.0  # for each step
 STOPPED = f"the search was stopped after {SECONDS:.0f} seconds; there may be more"
-WEIGHTS = "4.0, 1.0, 1.0"  # heading path, text, cjk: a word in a heading says what the passage is about
+WEIGHTS = "1.0, 4.0, 1.0"  # text, heading path, cjk: a word in a heading says what the passage is about
 
 Group = tuple[Term, ...]
 
