@@ -48,7 +48,7 @@ class Share:
 
     def found(self, *words: str) -> set[str]:
         """The names, relative to the share, of all files that a search finds."""
-        hits = self.ask("search", "--", *words, code=None)
+        hits = self.ask("search", "--limit", "1000", "--", *words, code=None)
         return {os.path.relpath(path, self.root) for hit in hits for path in hit["paths"]}
 
     def states(self) -> dict[str, str]:

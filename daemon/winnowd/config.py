@@ -83,6 +83,18 @@ class WalkSettings(_Section):
     removal_share: Share = Field(0.1, description="... and more than this share of a root holds them until they are released.")
 
 
+class WatchSettings(_Section):
+    """How `winnow scan --watch` follows changes."""
+
+    settle_seconds: float = Field(
+        5, ge=0.1, description="A changed file is looked at when nothing happened to it for this long."
+    )
+    rescan_seconds: float = Field(3600, ge=1, description="Every folder is walked again after this long, whatever was seen.")
+    network_rescan_seconds: float = Field(
+        300, ge=1, description="The same for folders on network file systems, which give no events."
+    )
+
+
 class LimitSettings(_Section):
     """What one file may cost."""
 
@@ -144,6 +156,7 @@ class Config(_Section):
     database: DatabaseSettings = DatabaseSettings()
     roots: tuple[Root, ...] = ()
     walk: WalkSettings = WalkSettings()
+    watch: WatchSettings = WatchSettings()
     limits: LimitSettings = LimitSettings()
     pool: PoolSettings = PoolSettings()
     text: TextSettings = TextSettings()

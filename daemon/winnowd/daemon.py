@@ -17,7 +17,15 @@ from winnowd.pool import Asked, Pool
 from winnowd.store import files, index, queue, roots, status, transaction
 
 
-def scan(db: sqlite3.Connection, targets: list[str], config: Config, told: Told, *, verify: bool = False) -> Progress:
+def scan(
+    db: sqlite3.Connection,
+    targets: list[str],
+    config: Config,
+    told: Told,
+    *,
+    verify: bool = False,
+    pool: Pool | None = None,
+) -> Progress:
     """Bring the catalogue in line with the disk: walk the targets (all roots where there are none), read what waits, remove.
 
     With `verify`, what looks unchanged is hashed too. Ends when nothing waits but what waits for a later attempt. `told`
@@ -25,14 +33,14 @@ def scan(db: sqlite3.Connection, targets: list[str], config: Config, told: Told,
     """
     progress = Progress()
     with transaction(db):
-        wanted = _targets(db, targets, config)
+        wanted = targets_of(db, targets, config)
         queue.recover(db)
         queue.renew_failures(db, worker.recipes(config))
         if verify:
             for root_id, part in wanted:
                 files.distrust(db, root_id, part)
     walks = [_walk(db, root_id, part, config, _listing(progress, told)) for root_id, part in wanted]
-    Drain(db, config, progress, told).run()
+    Drain(db, config, progress, told).run(pool)
     held = status.by_state(db)["gone"]
     progress.removed = sum(walk.finish(db, walks, config).values())
     progress.held = status.by_state(db)["gone"] - held
@@ -46,7 +54,7 @@ def preview(db: sqlite3.Connection, targets: list[str], config: Config) -> dict[
     """What a scan would find to do: how many files it would read, in how many bytes, and how many it would remove."""
     db.execute("BEGIN IMMEDIATE")
     try:
-        wanted = _targets(db, targets, config)
+        wanted = targets_of(db, targets, config)
         walks = [_walk(db, root_id, part, config, lambda _: None) for root_id, part in wanted]
         waiting, size = queue.pending(db, now())
         removed = sum(walk.finish(db, walks, config).values())
@@ -77,7 +85,11 @@ def process(path: str, config: Config) -> worker.Read | worker.Unread:
                     return worker.NONSENSE if isinstance(report, worker.Linked) else report
 
 
-def _targets(db: sqlite3.Connection, paths: list[str], config: Config) -> list[tuple[int, str]]:
+def targets_of(db: sqlite3.Connection, paths: list[str], config: Config) -> list[tuple[int, str]]:
+    """The root of each path and the part of it that it names; all roots where there are no paths. New folders become roots.
+
+    The caller holds the transaction. Raises UsageError for a path that cannot be scanned.
+    """
     return [_target(db, path) for path in paths or [str(disk.loaded(row["path"])) for row in _known_roots(db, config)]]
 
 
@@ -94,7 +106,6 @@ def _known_roots(db: sqlite3.Connection, config: Config) -> list[sqlite3.Row]:
 
 
 def _target(db: sqlite3.Connection, path: str) -> tuple[int, str]:
-    """The root of a path and the part of it that the path names; a path in no root becomes a root."""
     root = roots.containing(db, path)
     if root is None:
         if not os.path.isdir(path):

@@ -8,6 +8,7 @@ import time
 import uuid
 from collections import deque
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
@@ -60,8 +61,8 @@ class Drain:
         self._twins: dict[Identity, list[tuple[Job, Content]]] = {}  # files whose content is just being read under another path
         self._group = _Group(time.monotonic())
 
-    def run(self) -> None:
-        """Read everything that waits."""
+    def run(self, pool: Pool | None = None) -> None:
+        """Read everything that waits, with the children of `pool`, else with some of its own."""
         with transaction(self._db):
             queue.drop_idle_suspects(self._db)
         self._judge_again()
@@ -73,16 +74,16 @@ class Drain:
             self._claimed += self._claim() or self._claim_stale()
         if not self._claimed:
             return
-        with Pool(
-            self._config.workers, limits(self._config), worker.serve, (self._config, self._recipes), worker.PRELOAD
-        ) as pool:
+        with nullcontext(pool) if pool is not None else children(self._config) as at_work:
             try:
                 if suspects:
-                    self._serve(pool, 1, self._claim_suspect)
-                self._serve(pool, self._config.workers, self._claim)
-                self._serve(pool, self._config.workers, self._claim_stale)
+                    self._serve(at_work, 1, self._claim_suspect)
+                self._serve(at_work, self._config.workers, self._claim)
+                self._serve(at_work, self._config.workers, self._claim_stale)
             except Interrupted:
                 self._commit()
+                for file_id in self._running:
+                    at_work.cancel(file_id)
                 self._put_back()
                 raise
 
@@ -228,6 +229,11 @@ class _Group:
 
     def full(self, now: float) -> bool:
         return self.outcomes >= GROUP_OUTCOMES or self.chars >= GROUP_CHARS or now - self.began > GROUP_SECONDS
+
+
+def children(config: Config) -> Pool:
+    """A pool of as many children as the configuration wants, with all parsers loaded."""
+    return Pool(config.workers, limits(config), worker.serve, (config, worker.recipes(config)), worker.PRELOAD)
 
 
 def limits(config: Config) -> Limits:

@@ -65,6 +65,15 @@ def rules(config: Config, path: str) -> Rules:
     return Rules(patterns, GitIgnoreSpec.from_lines(patterns))
 
 
+def excluding(applied: Rules, relative: str) -> tuple[str, str] | None:
+    """The folder above or at a path (relative to its root) that is left out, and the pattern that does it."""
+    for folder in (relative, *disk.parents(relative)):
+        rule = applied.rule_for(folder, folder=True) if folder else None
+        if rule is not None:
+            return folder, rule
+    return None
+
+
 def walk(db: sqlite3.Connection, root: sqlite3.Row, part: str, config: Config, told: Callable[[int], None]) -> Walk:
     """List a root, or the `part` of it, and write what appeared or changed into the catalogue.
 

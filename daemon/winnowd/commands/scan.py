@@ -1,5 +1,6 @@
 """`winnow scan`."""
 
+import contextlib
 import os
 import signal
 import sys
@@ -14,6 +15,7 @@ from winnowd.errors import EXIT_INCOMPLETE, Interrupted, UsageError
 if TYPE_CHECKING:
     import sqlite3
 
+    from winnowd.config import Config
     from winnowd.drain import Progress
 
 
@@ -21,8 +23,9 @@ if TYPE_CHECKING:
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
 @click.option("--dry-run", is_flag=True, help="Only say what would be read and removed.")
 @click.option("--verify", is_flag=True, help="Hash also what looks unchanged.")
+@click.option("--watch", is_flag=True, help="Stay, and follow what changes, until interrupted.")
 @common.options
-def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], dry_run: bool, verify: bool) -> None:
+def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], **how: bool) -> None:
     """Bring the catalogue in line with the disk.
 
     Walks each PATH (a watched folder, a part of one, or a new folder), or all watched folders where none is given;
@@ -35,14 +38,26 @@ def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str,
     path = common.database_path(config, db)
     for target in targets:
         _refuse_inside(str(path), target)
-    if dry_run:
-        return _dry_run(config, db, as_json, targets)
+    if how["dry_run"]:
+        _dry_run(config, db, as_json, targets)
+        return
     with common.writer(config, db, create=True) as connection:
         shown = _Shown(quiet=as_json)
         with shown:
-            progress = daemon.scan(connection, targets, settings, shown, verify=verify)
+            if how["watch"]:
+                _follow(connection, targets, settings, shown)
+                return
+            progress = daemon.scan(connection, targets, settings, shown, verify=how["verify"])
         incomplete = _report(connection, progress, as_json)
     sys.exit(EXIT_INCOMPLETE if incomplete else 0)
+
+
+def _follow(db: "sqlite3.Connection", targets: list[str], config: "Config", shown: "_Shown") -> None:
+    """Stay until somebody stops it, which is how it is meant to end."""
+    from winnowd import follow
+
+    with contextlib.suppress(Interrupted):
+        follow.follow(db, targets, config, shown)
 
 
 def _refuse_inside(database: str, target: str) -> None:

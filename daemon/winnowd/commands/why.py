@@ -61,7 +61,7 @@ def _known(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, object]:
 
 def _unknown(db: sqlite3.Connection, full: str, config: str | None) -> dict[str, object]:
     from winnowd import walk
-    from winnowd.disk import loaded, parents, printable
+    from winnowd.disk import loaded, printable
     from winnowd.store import roots
 
     shown = printable(full)
@@ -72,13 +72,12 @@ def _unknown(db: sqlite3.Connection, full: str, config: str | None) -> dict[str,
     relative = roots.relative(root, full)
     if not relative:
         return _nothing(shown, "root", f"It is a watched folder, {root['state']}; `winnow status` accounts for its files.")
-    rules = walk.rules(common.load_config(config), loaded(root["path"]))
-    for folder in (relative, *parents(relative)):
-        rule = rules.rule_for(folder, folder=True) if folder else None
-        if rule is not None:
-            return _nothing(
-                shown, "excluded", f"The folder {printable(folder)} is left out by the pattern {rule!r} (walk.exclude)."
-            )
+    excluded = walk.excluding(walk.rules(common.load_config(config), loaded(root["path"])), relative)
+    if excluded is not None:
+        folder, rule = excluded
+        return _nothing(
+            shown, "excluded", f"The folder {printable(folder)} is left out by the pattern {rule!r} (walk.exclude)."
+        )
     if os.path.isdir(full) and not os.path.islink(full):
         return _nothing(shown, "folder", "It is a folder; only files have a state.")
     if os.path.lexists(full):

@@ -37,10 +37,9 @@ def apply(db: sqlite3.Connection, root_id: int, directory: str, changes: Iterabl
 
 def distrust(db: sqlite3.Connection, root_id: int, part: str) -> None:
     """Let the next walk hash the files of a root, or of the part of it, although their stamps did not change."""
-    for directory in directories(db, root_id):
-        if not part or directory == part or directory.startswith(part + "/"):
-            key = (root_id, stored(directory))
-            db.execute("UPDATE files SET racy = 1 WHERE root_id = ? AND directory = ? AND digest IS NOT NULL", key)
+    for directory in directories_below(db, root_id, part):
+        key = (root_id, stored(directory))
+        db.execute("UPDATE files SET racy = 1 WHERE root_id = ? AND directory = ? AND digest IS NOT NULL", key)
 
 
 def directories(db: sqlite3.Connection, root_id: int) -> Iterator[str]:
@@ -52,6 +51,11 @@ def directories(db: sqlite3.Connection, root_id: int) -> Iterator[str]:
             "SELECT directory FROM files WHERE root_id = ? AND directory > ? ORDER BY directory LIMIT 1",
             (root_id, row["directory"]),
         ).fetchone()
+
+
+def directories_below(db: sqlite3.Connection, root_id: int, folder: str) -> Iterator[str]:
+    """The folders that the catalogue knows in a folder and below it, that folder first if it holds files itself."""
+    return (d for d in directories(db, root_id) if not folder or d == folder or d.startswith(folder + "/"))
 
 
 def some(db: sqlite3.Connection, root_id: int, limit: int) -> list[str]:
@@ -68,16 +72,11 @@ def count(db: sqlite3.Connection, root_id: int) -> int:
     return int(row[0])
 
 
-def count_below(db: sqlite3.Connection, root_id: int, directory: str) -> int:
+def count_below(db: sqlite3.Connection, root_id: int, folder: str) -> int:
     """How many files the catalogue holds in a folder and below it, those that are gone left out."""
+    sql = "SELECT count(*) FROM files WHERE root_id = ? AND directory = ? AND state <> 'gone'"
     return sum(
-        int(
-            db.execute(
-                "SELECT count(*) FROM files WHERE root_id = ? AND directory = ? AND state <> 'gone'", (root_id, stored(d))
-            ).fetchone()[0]
-        )
-        for d in directories(db, root_id)
-        if d == directory or not directory or d.startswith(directory + "/")
+        int(db.execute(sql, (root_id, stored(directory))).fetchone()[0]) for directory in directories_below(db, root_id, folder)
     )
 
 
