@@ -25,7 +25,8 @@ prepare() {
     flock -n 9 || { say "waiting for another start to finish"; flock 9; }
     if [ ! -e "$here/.venv/ready-$stamp" ]; then
         python=$(find_python)
-        [ -x "$here/.venv/bin/python" ] || make_venv "$python"
+        "$here/.venv/bin/python" -m pip --version >/dev/null 2>&1 || make_venv "$python"
+        rm -f "$here"/.venv/ready-*
         say "installing what Winnow needs (once; a minute or two)"
         (cd "$here" && .venv/bin/python -m pip --disable-pip-version-check install --quiet --require-hashes \
             $(printf -- '-r %s ' "$@") >&2) || { say "the packages could not be installed; the lines above say why"; exit 1; }
@@ -37,6 +38,7 @@ prepare() {
 
 make_venv() {
     say "making the virtual environment .venv with $("$1" --version)"
+    rm -rf "$here/.venv"
     if ! "$1" -m venv "$here/.venv" >&2; then
         rm -rf "$here/.venv"
         say "Python's venv is missing (Debian, Ubuntu: apt install python3-venv)"

@@ -9,12 +9,13 @@ import sys
 import time
 import types
 from collections.abc import Callable
+from dataclasses import replace
 
-from winnowd import formats, worker
+from winnowd import formats, pipeline, worker
 from winnowd.config import Config
 from winnowd.errors import Encrypted
 from winnowd.extract import Reading
-from winnowd.model import Block, Extraction, Format
+from winnowd.model import Block, Extraction, Format, Page
 
 
 def serve(channel, *_):
@@ -143,6 +144,15 @@ def _extract_mock(reading: Reading) -> Extraction:
     if action == "append":  # a writer that goes on while the file is read
         with open(argument, "a", encoding="utf-8") as file:
             file.write(" more")
+    elif action == "log_and_die":
+        with open(argument, "a", encoding="utf-8") as file:
+            file.write("x")
+        os._exit(1)
+    elif action == "same_page_twice":
+        return Extraction("mock", pages=(Page(0), Page(0)), blocks=(Block("paragraph", "Text.", page=0),), paged=True)
+    elif action == "forge":
+        refine = pipeline.refine
+        pipeline.refine = lambda extraction, digest, *rest: replace(refine(extraction, argument, *rest), format="text")
     elif action in ACTIONS:
         ACTIONS[action](None, argument)
     return Extraction("mock", blocks=(Block("paragraph", text or "Nothing else."),), size=reading.size)

@@ -15,8 +15,9 @@ from multiprocessing import reduction
 from multiprocessing.process import parent_process
 from typing import Protocol
 
+FILE_LIMIT = 4 << 30  # bytes that a child may write into one file: the private copy of a file, or a result
 MESSAGE = 65_536  # bytes; a path is at most 4,096
-QUESTION, PROGRESS, RESULT = b"?", b".", b"="
+QUESTION, PROGRESS, RESULT, LAST = b"?", b".", b"=", b"!"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +55,13 @@ class Channel:
         """Tell the parent that the job goes on."""
         self._connection.send(PROGRESS)
 
-    def finish(self, result: bytes) -> None:
-        """Hand over the result of the job."""
+    def finish(self, result: bytes, *, last: bool = False) -> None:
+        """Hand over the result of the job; with `last` the child wants no other one, and is ended."""
         os.ftruncate(self._memory, 0)
         view = memoryview(result)
         while view:
             view = view[os.pwrite(self._memory, view, len(result) - len(view)) :]
-        self._connection.send(RESULT + str(len(result)).encode())
+        self._connection.send((LAST if last else RESULT) + str(len(result)).encode())
 
 
 class Descriptor:
@@ -93,6 +94,7 @@ def run(
     for stream in (0, 1, 2):  # parsers print what they think of a file
         os.dup2(quiet, stream)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (FILE_LIMIT, FILE_LIMIT))
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("500")

@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import tomli
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pathspec import GitIgnoreSpec
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from winnowd.errors import ConfigError
 
@@ -27,7 +28,7 @@ EXCLUDED_FOLDERS = (
     "node_modules/",
     "__pycache__/",
     "@eaDir/",
-    "#recycle/",
+    "\\#recycle/",
     "$RECYCLE.BIN/",
     "System Volume Information/",
     ".Trash-*/",
@@ -36,6 +37,17 @@ EXCLUDED_FOLDERS = (
     "~snapshot/",
 )
 
+
+def _patterns(patterns: tuple[str, ...]) -> tuple[str, ...]:
+    for pattern in patterns:
+        try:
+            GitIgnoreSpec.from_lines([pattern])
+        except ValueError:
+            raise ValueError(f"{pattern!r} is no pattern in .gitignore syntax") from None
+    return patterns
+
+
+Patterns = Annotated[tuple[str, ...], AfterValidator(_patterns)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
@@ -47,7 +59,7 @@ class Root(_Section):
     """A watched folder."""
 
     path: Path = Field(description="Absolute path of a folder to index. It is only read, never written.")
-    exclude: tuple[str, ...] = Field((), description="Patterns in .gitignore syntax, in addition to the general ones.")
+    exclude: Patterns = Field((), description="Patterns in .gitignore syntax, in addition to the general ones.")
 
     @field_validator("path")
     @classmethod
@@ -75,7 +87,7 @@ class DatabaseSettings(_Section):
 class WalkSettings(_Section):
     """What is looked at."""
 
-    exclude: tuple[str, ...] = Field(
+    exclude: Patterns = Field(
         EXCLUDED_FILES + EXCLUDED_FOLDERS,
         description="Patterns in .gitignore syntax; a file that matches is counted as skipped, a folder is not entered.",
     )
@@ -198,7 +210,8 @@ def _refuse_overlap(config: Config, where: str, text: str) -> None:
     problems = []
     for number, root in enumerate(config.roots):
         for other in config.roots[:number]:
-            if root.path == other.path or root.path in other.path.parents or other.path in root.path.parents:
+            one, two = Path(os.path.realpath(root.path)), Path(os.path.realpath(other.path))
+            if one == two or one in two.parents or two in one.parents:
                 line = _line_of(text, ("roots", number, "path"))
                 problems.append(
                     f"{where}{line}: roots.{number}.path: {root.path} overlaps the root {other.path}; keep one of them"

@@ -90,28 +90,33 @@ def targets_of(db: sqlite3.Connection, paths: list[str], config: Config) -> list
 
     The caller holds the transaction. Raises UsageError for a path that cannot be scanned.
     """
-    return [_target(db, path) for path in paths or [str(disk.loaded(row["path"])) for row in _known_roots(db, config)]]
-
-
-def _known_roots(db: sqlite3.Connection, config: Config) -> list[sqlite3.Row]:
-    """All roots, the configured ones added where they are new. The caller holds the transaction."""
-    known = {disk.loaded(row["path"]) for row in roots.all_roots(db)}
-    for root in config.roots:
-        if str(root.path) not in known:
-            roots.add(db, str(root.path), "config")
-    found = roots.all_roots(db)
+    roots.add_configured(db, [str(root.path) for root in config.roots])
+    found = [_target(db, path) for path in paths or [disk.loaded(row["path"]) for row in roots.all_roots(db)]]
     if not found:
         raise UsageError("there is nothing to scan: name a folder, or set [[roots]] in the configuration")
-    return found
+    _refuse_database_inside(db)
+    return [one for one in dict.fromkeys(found) if not any(_covers(other, one) for other in found)]
+
+
+def _covers(one: tuple[int, str], other: tuple[int, str]) -> bool:
+    """Whether the first target holds all of the second, and more."""
+    return one != other and one[0] == other[0] and (not one[1] or other[1].startswith(one[1] + "/"))
+
+
+def _refuse_database_inside(db: sqlite3.Connection) -> None:
+    path = db.execute("SELECT file FROM pragma_database_list WHERE name = 'main'").fetchone()[0]
+    root = roots.containing(db, os.path.realpath(path)) if path else None
+    if root is not None:
+        shown = disk.printable(disk.loaded(root["path"]))
+        raise UsageError(f"{path}: the database lies inside the watched folder {shown}; name a file elsewhere with --db")
 
 
 def _target(db: sqlite3.Connection, path: str) -> tuple[int, str]:
     root = roots.containing(db, path)
     if root is None:
         if not os.path.isdir(path):
-            raise UsageError(
-                f"{disk.printable(path)}: is a file in no known root; scan its folder, or look at it with `winnow process`"
-            )
+            shown = disk.printable(path)
+            raise UsageError(f"{shown}: is a file in no known root; scan its folder, or look at it with `winnow process`")
         root = roots.add(db, path, "scan")
     return root["id"], roots.relative(root, path)
 
@@ -119,7 +124,7 @@ def _target(db: sqlite3.Connection, path: str) -> tuple[int, str]:
 def _walk(db: sqlite3.Connection, root_id: int, part: str, config: Config, told: Callable[[int], None]) -> walk.Walk:
     root = roots.get(db, root_id)
     path = disk.join(disk.loaded(root["path"]), part)
-    if part and not os.path.isdir(path):
+    if part and (os.path.islink(path) or not os.path.isdir(path)):
         return walk.look_at(db, root, part, config)
     return walk.walk(db, root, part, config, told)
 

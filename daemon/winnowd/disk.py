@@ -19,6 +19,7 @@ NETWORK_FILESYSTEMS = frozenset((*_SHARED, *_CLUSTER))
 """Types on which another host may change files unseen by our kernel. Everything by FUSE counts too (sshfs, rclone, ...)."""
 
 MOUNTINFO = Path("/proc/self/mountinfo")
+MOST = 2**63 - 1
 RACY_NS = 2_000_000_000
 RACY_TICK_NS = 20_000_000  # two ticks of the slowest kernel clock (100 Hz)
 RACY_NETWORK_NS = 10_000_000_000  # clocks of two hosts differ, and some servers keep whole seconds or two
@@ -85,10 +86,13 @@ def identity(path: str) -> str:
 
 
 def stamp(seen: os.stat_result, network: bool) -> Stamp:
-    """The stamp of a file from what stat says."""
+    """The stamp of a file from what stat says, its numbers such that SQLite can hold them."""
+    mtime, ctime, inode = seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino
+    if mtime > MOST or ctime > MOST or inode > MOST:  # a date after 2262, or the inode of some union mounts
+        mtime, ctime, inode = _signed(mtime), _signed(ctime), _signed(inode)
     if network:
-        return Stamp(seen.st_size, seen.st_mtime_ns)
-    return Stamp(seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino)
+        return Stamp(seen.st_size, mtime)
+    return Stamp(seen.st_size, mtime, ctime, inode)
 
 
 def is_racy(seen: Stamp, now_ns: int, network: bool) -> bool:
@@ -204,6 +208,11 @@ def _escaped(char: str) -> str:
     if char.isprintable() or char == " ":
         return char
     return char.encode("unicode_escape").decode("ascii")
+
+
+def _signed(number: int) -> int:
+    """The number as 64 bits with a sign: other numbers stay other numbers."""
+    return (number + 2**63) % 2**64 - 2**63
 
 
 def _unescape(field: str) -> str:

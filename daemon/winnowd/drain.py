@@ -57,14 +57,17 @@ class Drain:
         self._boot = uuid.uuid4().hex
         self._claimed: deque[Job] = deque()
         self._running: dict[int, Job] = {}
-        self._contents: dict[int, Content] = {}  # of the running jobs, once they are known
-        self._twins: dict[Identity, list[tuple[Job, Content]]] = {}  # files whose content is just being read under another path
+        self._asked: dict[int, Content] = {}  # of the running jobs, once their content is known
+        self._leaders: dict[int, Identity] = {}  # the running jobs that read a content
+        self._twins: dict[Identity, list[tuple[Job, Content]]] = {}  # files that wait for what a leader makes of their content
+        self._stale_seen = 0
         self._group = _Group(time.monotonic())
 
     def run(self, pool: Pool | None = None) -> None:
         """Read everything that waits, with the children of `pool`, else with some of its own."""
         with transaction(self._db):
-            queue.drop_idle_suspects(self._db)
+            queue.drop_idle_suspects(self._db, self._recipes)
+            queue.wake(self._db, now())
         self._judge_again()
         self._progress.to_read, _ = queue.pending(self._db, now())
         self._progress.reading_since = time.monotonic()
@@ -79,7 +82,7 @@ class Drain:
                 if suspects:
                     self._serve(at_work, 1, self._claim_suspect)
                 self._serve(at_work, self._config.workers, self._claim)
-                self._serve(at_work, self._config.workers, self._claim_stale)
+                self._serve(at_work, self._config.workers, lambda: self._claim() or self._claim_stale())
             except Interrupted:
                 self._commit()
                 for file_id in self._running:
@@ -89,12 +92,14 @@ class Drain:
 
     def _judge_again(self) -> None:
         """Judge from stored measures what was read as it would be now, but judged by other checks or thresholds."""
-        while rows := judging.outdated(self._db, self._recipes, GROUP_OUTCOMES):
+        rows, after = judging.outdated(self._db, self._recipes, 0)
+        while rows:
             with transaction(self._db):
                 for row in rows:
                     judging.judge_again(self._db, row, self._recipes[row["format"]], self._config.checks)
             self._progress.judged += len(rows)
             self._told(self._progress)
+            rows, after = judging.outdated(self._db, self._recipes, after)
 
     def _serve(self, pool: Pool, width: int, claim: Callable[[], list[Job]]) -> None:
         while True:
@@ -117,69 +122,89 @@ class Drain:
         if isinstance(event, Asked):
             self._answer(pool, event)
             return
-        job, content = self._running.pop(event.key), self._contents.pop(event.key, None)
+        job, content = self._running.pop(event.key), self._asked.pop(event.key, None)
+        leader = self._leaders.pop(event.key, None)
         if isinstance(event.result, Failure):
             report: worker.Report = worker.Read(content, event.result) if content else worker.Unread(event.result)
         else:
-            report = worker.unpack(event.result)
+            report = self._believed(worker.unpack(event.result), content)
+        self._begin()
         self._write(job, report)
+        for twin, its in self._twins.pop(leader, ()) if leader else ():
+            self._link(twin, its)
 
     def _answer(self, pool: Pool, event: Asked) -> None:
         """A child has hashed its file and asks whether it is worth reading."""
         content = worker.unpack_content(event.question)
-        if content is None:
+        if content is None or event.key in self._asked:
             pool.cancel(event.key)
-            self._write(self._running.pop(event.key), worker.NONSENSE)
+            self._asked.pop(event.key, None)
+            self._take(pool, Done(event.key, worker.NONSENSE.failure))
             return
-        being_read = {(other.digest, other.format) for other in self._contents.values()}
-        recipe = self._recipes.get(content.format, "")
+        self._asked[event.key] = content
+        identity, recipe = (content.digest, content.format), self._recipes.get(content.format, "")
         known = documents.find(self._db, content, recipe) or documents.find_failure(self._db, content, recipe)
-        twin = (content.digest, content.format) in being_read
-        if twin:
-            self._twins.setdefault((content.digest, content.format), []).append((self._running[event.key], content))
-        elif not known:
-            self._contents[event.key] = content
-        pool.reply(event.key, worker.KNOWN if known or twin else worker.GO_ON)
+        if not known and identity not in self._leaders.values():
+            self._leaders[event.key] = identity
+        pool.reply(event.key, worker.GO_ON if event.key in self._leaders else worker.KNOWN)
+
+    def _believed(self, report: worker.Report, asked: Content | None) -> worker.Report:
+        """The report, if it speaks of the content that the child asked about: no file may pass itself off as another."""
+        if isinstance(report, worker.Unread):
+            return report
+        outcome = report.outcome if isinstance(report, worker.Read) else None
+        honest = asked == report.content
+        if isinstance(outcome, Document):
+            recipe = self._recipes.get(outcome.format, outcome.recipe)
+            own = (report.content.digest, report.content.format, recipe)
+            honest = honest and (outcome.digest, outcome.format, outcome.recipe) == own
+        return report if honest else worker.NONSENSE
 
     def _write(self, job: Job, report: worker.Report) -> None:
-        """Write down what came of a job, and of the files with the same content that waited for it."""
+        """Write down what came of a job."""
         if isinstance(report, worker.Linked):
-            if not any(job is twin for twins in self._twins.values() for twin, _ in twins):
-                self._begin()
+            identity = (report.content.digest, report.content.format)
+            if identity in self._leaders.values():  # its content is just being read under another path
+                self._twins.setdefault(identity, []).append((job, report.content))
+            else:
                 self._link(job, report.content)
             return
-        self._begin()
+        self._progress.read += 1
         content = report.content if isinstance(report, worker.Read) else None
         outcome = report.outcome if isinstance(report, worker.Read) else report.failure
-        self._progress.read += 1
-        if isinstance(outcome, Document):
-            assert content is not None
-            documents.commit(self._db, job.file_id, content, outcome)
-            self._progress.extracted += 1
-            self._progress.flagged += outcome.verdict == "review"
-            self._group.add(outcome.chars)
-        else:
+        if isinstance(outcome, Document) and content is not None:
+            outcome = self._store(job, content, outcome)
+        if isinstance(outcome, Failure):
             recipe = self._recipes.get(content.format, "") if content else ""
             documents.fail(self._db, job.file_id, content, outcome, recipe)
             self._progress.failed += state_of_failure(outcome.code, outcome.format) == "failed"
-            self._group.add(0)
-        if content is not None:
-            for twin, its in self._twins.pop((content.digest, content.format), ()):
-                self._link(twin, its)
+        self._group.add(outcome.chars if isinstance(outcome, Document) else 0)
+
+    def _store(self, job: Job, content: Content, document: Document) -> Document | Failure:
+        """Store a document. One that breaks a rule of the tables costs its own file, not the others of the group."""
+        try:
+            with transaction(self._db):
+                documents.commit(self._db, job.file_id, content, document)
+        except sqlite3.IntegrityError as error:
+            return Failure("internal", f"What was read of it cannot be stored: {error}.", content.format)
+        self._progress.extracted += 1
+        self._progress.flagged += document.verdict == "review"
+        return document
 
     def _link(self, job: Job, content: Content) -> None:
         """A file whose content the catalogue holds, as a document or as a failure; else it goes on waiting."""
-        self._progress.read += 1
         recipe = self._recipes.get(content.format, "")
         document_id = documents.find(self._db, content, recipe)
         failed = documents.find_failure(self._db, content, recipe)
         if document_id is not None:
             documents.link(self._db, job.file_id, content, document_id)
-            self._progress.linked += 1
         elif failed is not None:
             documents.settle_failure(self._db, job.file_id, content, *failed)
         else:
             queue.unclaim(self._db, [job.file_id])
+            return
+        self._progress.read += 1
+        self._progress.linked += document_id is not None
         self._group.add(0)
 
     def _claim_suspect(self) -> list[Job]:
@@ -190,13 +215,13 @@ class Drain:
 
     def _claim(self) -> list[Job]:
         self._begin()
-        jobs = queue.claim(self._db, self._boot, LOOK_AHEAD * self._config.workers, now())
+        jobs = queue.claim(self._db, self._boot, LOOK_AHEAD * self._config.workers)
         self._commit()
         return jobs
 
     def _claim_stale(self) -> list[Job]:
         self._begin()
-        jobs = queue.claim_stale(self._db, self._boot, self._recipes, LOOK_AHEAD * self._config.workers)
+        jobs, self._stale_seen = queue.claim_stale(self._db, self._boot, self._recipes, self._stale_seen)
         self._commit()
         return jobs
 

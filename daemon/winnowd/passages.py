@@ -6,6 +6,7 @@ In order they are the whole text: no overlap, no gap. It hides where a long para
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import count
 
 from winnowd.model import FURNITURE, Block, Extraction, Passage
 
@@ -45,12 +46,13 @@ class _Section:
 def split(extraction: Extraction) -> tuple[Passage, ...]:
     """The passages of a cleaned extraction, furniture left out, with ordinals from 0."""
     labels = {page.index: page.label for page in extraction.pages}
+    numbers = count()
     found = [
-        Passage(0, section.path, *_place(extraction, section, labels), text)
+        Passage(next(numbers), section.path, *_place(extraction, section, labels), text)
         for section in _sections(extraction.blocks)
         for text in _packed(section.blocks)
     ]
-    return tuple(replace(passage, ordinal=ordinal) for ordinal, passage in enumerate(_fewer(found)))
+    return tuple(_fewer(found))
 
 
 def _place(extraction: Extraction, section: _Section, labels: dict[int, str | None]) -> tuple[int | None, str | None]:
@@ -162,4 +164,7 @@ def _fewer(passages: list[Passage]) -> Iterable[Passage]:
     if size <= 1:
         return passages
     groups = (passages[at : at + size] for at in range(0, len(passages), size))
-    return [replace(group[0], text=PARAGRAPH_GAP.join(passage.text for passage in group)) for group in groups]
+    return [
+        replace(group[0], ordinal=ordinal, text=PARAGRAPH_GAP.join(passage.text for passage in group))
+        for ordinal, group in enumerate(groups)
+    ]

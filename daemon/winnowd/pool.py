@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 
-from winnowd.child import MESSAGE, PROGRESS, QUESTION, RESULT, Descriptor, Limits, run
+from winnowd.child import LAST, MESSAGE, PROGRESS, QUESTION, RESULT, Descriptor, Limits, run
 from winnowd.model import Failure
 
 RESULT_LIMIT = 512 * 1024 * 1024
@@ -77,7 +77,7 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid or 0, signal.SIGKILL)
         self.process.kill()
-        self.process.join()
+        self.process.join(5)  # one that hangs in the kernel, on a dead share, is left to it
         self.connection.close()
         os.close(self.memory)
         return self.process.exitcode
@@ -169,17 +169,17 @@ class Pool:
             return None
         if kind == QUESTION and child.job is not None:
             return Asked(child.job, body)
-        if kind == RESULT and child.job is not None and body.isdigit() and int(body) <= RESULT_LIMIT:
-            return self._take(child, int(body))
+        if kind in (RESULT, LAST) and child.job is not None and body.isdigit() and int(body) <= RESULT_LIMIT:
+            return self._take(child, int(body), last=kind == LAST)
         return self._mourn(child, hung_up=not message)
 
-    def _take(self, child: Child, length: int) -> Done:
+    def _take(self, child: Child, length: int, *, last: bool) -> Done:
         assert child.job is not None
         done = Done(child.job, _read(child.memory, length))
         child.job = None
         child.finished += 1
         os.ftruncate(child.memory, 0)
-        if child.spent(self._limits):
+        if last or child.spent(self._limits):
             self._discard(child)
         return done
 

@@ -62,7 +62,7 @@ def _judge(name: str, stamp: Stamp, row: Row, excluded: Excluded) -> Change | No
     was_excluded = known.reason == "excluded"
     if skip is not None:
         return None if was_excluded and same else Change("modified", name, stamp, known.file_id, skip)
-    if known.state == "gone" and same:
+    if known.state == "gone" and same and not known.racy:
         return Change("returned", name, stamp, known.file_id)
     if same and not known.racy and not was_excluded and known.state != "gone" and known.reason != "not_a_file":
         return None

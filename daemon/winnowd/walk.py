@@ -49,9 +49,9 @@ class Walk:
     root_id: int
     part: str  # relative to the root, '' for all of it
     online: bool
+    single: bool = False  # the part is one file, not a folder
     message: str | None = None
     listed: int = 0
-    before: int = 0  # files that the catalogue held of this part
     changes: int = 0
     unlisted: tuple[str, ...] = ()  # folders that could not be listed: absence below them means nothing
     identity: str | None = None
@@ -86,13 +86,16 @@ def walk(db: sqlite3.Connection, root: sqlite3.Row, part: str, config: Config, t
         with transaction(db):
             roots.set_offline(db, root["id"], trouble)
         return Walk(root["id"], part, online=False, message=trouble)
-    identity = disk.identity(path)
+    try:
+        identity = disk.identity(path)
+    except OSError as error:  # it vanished since it was proven
+        return Walk(root["id"], part, online=False, message=f"{disk.printable(path)}: offline: {error.strerror}")
     _begin(db)
-    seen = _Tally(before=files.count_below(db, root["id"], part) if part else 0)
+    seen = _Tally()
     applied = rules(config, path)
-    if root["state"] == "offline":
-        with transaction(db):
-            roots.set_online(db, root["id"])
+    with transaction(db):
+        roots.set_online(db, root)
+    root = roots.get(db, root["id"])
     for found in _folders(path, part, applied, seen, _is_network(root)):
         _reconcile(db, root, found, applied, seen)
         told(seen.listed)
@@ -104,13 +107,17 @@ def look_at(db: sqlite3.Connection, root: sqlite3.Row, relative: str, config: Co
     path = disk.loaded(root["path"])
     directory, _, name = relative.rpartition("/")
     _begin(db)
-    shown = disk.listing(disk.join(path, directory), _is_network(root))
+    try:
+        shown = disk.listing(disk.join(path, directory), _is_network(root))
+    except OSError as error:
+        message = f"{disk.printable(disk.join(path, directory))}: cannot be listed: {error.strerror}"
+        return Walk(root["id"], relative, online=False, message=message)
     listing = disk.Listing(_only(name, shown.files), (), _only(name, shown.others))
     known = _only(name, files.in_directory(db, root["id"], directory))
     _write(db, root["id"], directory, _changes(directory, listing, known, (rules(config, path), False)))
     _note_missing(db, known, listing)
     listed = len(listing.files) + len(listing.others)
-    return Walk(root["id"], relative, True, listed=listed, before=len(known))
+    return Walk(root["id"], relative, True, single=True, listed=listed)
 
 
 def unproven(db: sqlite3.Connection, root: sqlite3.Row) -> str | None:
@@ -154,6 +161,7 @@ def finish(db: sqlite3.Connection, walks: list[Walk], config: Config) -> dict[in
             roots.finish_walk(db, done.root_id, _account(db, root, done))
     db.execute("DROP TABLE IF EXISTS temp.visited")
     db.execute("DROP TABLE IF EXISTS temp.missing")
+    db.execute("DROP TABLE IF EXISTS temp.renewed")
     return removed
 
 
@@ -161,7 +169,6 @@ def finish(db: sqlite3.Connection, walks: list[Walk], config: Config) -> dict[in
 class _Tally:
     """What a walk counts while it goes on."""
 
-    before: int
     listed: int = 0
     changes: int = 0
     unlisted: list[str] = field(default_factory=list)
@@ -184,6 +191,7 @@ def _begin(db: sqlite3.Connection) -> None:
         "CREATE TEMP TABLE IF NOT EXISTS visited (root_id INTEGER, directory, PRIMARY KEY (root_id, directory)) WITHOUT ROWID"
     )
     db.execute("CREATE TEMP TABLE IF NOT EXISTS missing (file_id INTEGER PRIMARY KEY)")
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS renewed (file_id INTEGER PRIMARY KEY)")
 
 
 def _folders(path: str, part: str, applied: Rules, seen: _Tally, network: bool) -> Iterator[tuple[str, disk.Listing]]:
@@ -230,6 +238,8 @@ def _write(db: sqlite3.Connection, root_id: int, directory: str, changes: list[C
     if changes:
         with transaction(db):
             files.apply(db, root_id, directory, changes)
+        renewed = [(change.file_id,) for change in changes if change.kind == "modified"]
+        db.executemany("INSERT OR IGNORE INTO temp.renewed VALUES (?)", renewed)
     return len(changes)
 
 
@@ -240,15 +250,22 @@ def _note_missing(db: sqlite3.Connection, known: dict[str, reconcile.Row], listi
 
 def _end(db: sqlite3.Connection, root: sqlite3.Row, part: str, saw: tuple[_Tally, str, str]) -> Walk:
     seen, identity, rules_digest = saw
-    _note_missing_folders(db, root["id"], part, seen.unlisted)
+    _note_missing_folders(db, root["id"], part, frozenset(seen.unlisted))
     return Walk(
-        root["id"], part, True, None, seen.listed, seen.before, seen.changes, tuple(seen.unlisted), identity, rules_digest
+        root["id"],
+        part,
+        online=True,
+        listed=seen.listed,
+        changes=seen.changes,
+        unlisted=tuple(seen.unlisted),
+        identity=identity,
+        rules=rules_digest,
     )
 
 
-def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlisted: list[str]) -> None:
-    for directory in files.directories(db, root_id):
-        if not _below(directory, part) or any(_below(directory, folder) for folder in unlisted):
+def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlisted: frozenset[str]) -> None:
+    for directory in files.directories_below(db, root_id, part):
+        if unlisted and any(folder in unlisted for folder in (directory, *disk.parents(directory))):
             continue
         key = (root_id, disk.stored(directory))
         if db.execute("SELECT 1 FROM temp.visited WHERE root_id = ? AND directory = ?", key).fetchone() is None:
@@ -258,14 +275,18 @@ def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlis
 def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -> int:
     """Remove the root's files that the walk did not find, or hold those that count when they are too many."""
     rows = db.execute(
-        "SELECT id, digest, digest IN ("
-        "SELECT digest FROM files WHERE id > ? AND id NOT IN (SELECT file_id FROM temp.missing)) AS moved "
-        "FROM files WHERE root_id = ? AND state <> 'gone' AND id IN (SELECT file_id FROM temp.missing)",
-        (root["watermark"], root["id"]),
+        "SELECT id, directory, digest, digest IN (SELECT digest FROM files WHERE id NOT IN (SELECT file_id FROM temp.missing) "
+        "AND (id > :watermark OR id IN (SELECT file_id FROM temp.renewed))) AS moved "
+        "FROM files WHERE root_id = :root AND state <> 'gone' AND id IN (SELECT file_id FROM temp.missing)",
+        {"watermark": root["watermark"], "root": root["id"]},
     ).fetchall()
-    # A path that was never read holds no text, and one whose content turned up elsewhere has moved: neither is a loss.
-    lost = [row["id"] for row in rows if row["digest"] is not None and not row["moved"]]
-    harmless = [row["id"] for row in rows if row["digest"] is None or row["moved"]]
+    applied = rules(config, disk.loaded(root["path"]))
+    left_out = {row["directory"] for row in rows if excluding(applied, disk.loaded(row["directory"])) is not None}
+    # No loss: a path that was never read holds no text, one whose content turned up elsewhere has moved, and a folder that the
+    # rules leave out is not missing.
+    harmless = [row["id"] for row in rows if row["digest"] is None or row["moved"] or row["directory"] in left_out]
+    spared = frozenset(harmless)
+    lost = [row["id"] for row in rows if row["id"] not in spared]
     removed = files.remove(db, harmless)
     total = files.count(db, root["id"]) + removed
     if reconcile.may_remove(len(lost), total, config.walk.removal_floor, config.walk.removal_share):
@@ -277,8 +298,11 @@ def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -
 def _account(db: sqlite3.Connection, root: sqlite3.Row, done: Walk) -> dict[str, object]:
     """The columns of a root that a walk renews. A walk of a part renews only the number of files."""
     kept = sum(files.count_below(db, root["id"], folder) for folder in done.unlisted)
+    if done.single:
+        return {"walked_files": files.count(db, root["id"])}
     if done.part:
-        return {"walked_files": (root["walked_files"] or 0) - done.before + done.listed + kept}
+        outside = files.count(db, root["id"]) - files.count_below(db, root["id"], done.part)
+        return {"walked_files": outside + done.listed + kept}
     values: dict[str, object] = {
         "walked_files": done.listed + kept,
         "walked_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),

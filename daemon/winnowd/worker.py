@@ -8,7 +8,6 @@ import gc
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 import time
 import traceback
@@ -49,8 +48,8 @@ class Channel(Protocol):
     def progress(self) -> None:
         """Say that the job goes on."""
 
-    def finish(self, result: bytes) -> None:
-        """Hand over the result."""
+    def finish(self, result: bytes, *, last: bool = False) -> None:
+        """Hand over the result; with `last` no other job is wanted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +97,8 @@ def serve(channel: Channel, config: Config, recipes: dict[str, str]) -> None:
     gc.disable()  # records hold no cycles: looking for them in between cost a sixth of the time
     for message in channel.jobs():
         report = process(Job(**json.loads(message)), channel, config, recipes)
-        channel.finish(_report().dump_json(report))
-        if isinstance(report, Unread | Read) and _ran_out_of_memory(report):
-            return  # what a parser left behind after a failed allocation is not to be trusted
+        # What a parser leaves behind after a failed allocation is not to be trusted with another file.
+        channel.finish(_report().dump_json(report), last=_ran_out_of_memory(report))
         del report
         gc.collect()
 
@@ -133,7 +131,8 @@ def recipes(config: Config) -> dict[str, str]:
     for format in formats.FORMATS:
         if format.module is not None:
             versions = tuple(f"{name}-{metadata.version(name)}" for name in format.libraries)
-            found[format.name] = pipeline.recipe(format, versions, config.checks)
+            settings = f"text-{config.text.fallback_encoding}-{config.limits.text_chars}"
+            found[format.name] = pipeline.recipe(format, (*versions, settings), config.checks)
     return found
 
 
@@ -143,8 +142,8 @@ def process(job: Job, channel: Channel, config: Config, recipes: dict[str, str])
     try:
         with _opened(job) as original:
             before = disk.stamp(os.fstat(original), job.network)
-            with _bytes_of(original, job, config) as stream:
-                content = _identify(stream, before, job)
+            with _bytes_of(original, job, config, _ticker(channel)) as stream:
+                content = _identify(stream, before, job, _ticker(channel))
                 _refuse_moved(original, content, job)
                 if channel.ask(_content().dump_json(content)) == KNOWN:
                     return Linked(content)
@@ -171,7 +170,7 @@ def _opened(job: Job) -> Iterator[int]:
 
 
 @contextmanager
-def _bytes_of(descriptor: int, job: Job, config: Config) -> Iterator[Bytes]:
+def _bytes_of(descriptor: int, job: Job, config: Config, tick: Callable[[], None]) -> Iterator[Bytes]:
     """The bytes to be hashed and parsed: the file itself, or a private copy where it lies on a network root.
 
     The copy has no name, so that nothing is left of it whatever ends this process. Parsers jump about in a file: over a network
@@ -185,13 +184,19 @@ def _bytes_of(descriptor: int, job: Job, config: Config) -> Iterator[Bytes]:
             yield stream
             return
         with tempfile.TemporaryFile() as copy:
-            shutil.copyfileobj(stream, copy, COPY_BYTES)
+            while block := stream.read(COPY_BYTES):
+                copy.write(block)
+                tick()
             copy.seek(0)
             yield copy
 
 
-def _identify(stream: Bytes, stamp: Stamp, job: Job) -> Content:
-    digest = hashlib.file_digest(stream, "sha256").hexdigest()
+def _identify(stream: Bytes, stamp: Stamp, job: Job, tick: Callable[[], None]) -> Content:
+    sha256 = hashlib.sha256()
+    while block := stream.read(COPY_BYTES):  # in blocks, so that a large file on a slow share shows progress
+        sha256.update(block)
+        tick()
+    digest = sha256.hexdigest()
     stream.seek(0)
     format = formats.detect(stream, os.fsdecode(job.name)) if stamp.size else "empty"
     return Content(digest, format, stamp, disk.is_racy(stamp, time.time_ns(), job.network))
@@ -256,6 +261,8 @@ def _disk_trouble(error: OSError) -> Failure:
     return Failure(code, f"Cannot be read: {error.strerror or error}.", detail=detail)
 
 
-def _ran_out_of_memory(report: Unread | Read) -> bool:
+def _ran_out_of_memory(report: Report) -> bool:
+    if isinstance(report, Linked):
+        return False
     outcome = report.failure if isinstance(report, Unread) else report.outcome
     return isinstance(outcome, Failure) and outcome.code == "out_of_memory"

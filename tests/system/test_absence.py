@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import sqlite3
 
 
 def fill(share, count):
@@ -115,3 +116,60 @@ def test_forgetting_a_root_takes_everything_of_it_out(share):
     assert share.found("wader") == set()
     assert share.ask("roots", "list") == []
     share.accounted = False
+
+
+def test_a_held_file_that_was_waiting_to_be_read_is_read_when_it_returns(share):
+    fill(share, 14)
+    share.scan()
+    for number in range(14):
+        share.write(f"dir/note-{number}.txt", f"Now it is about a pratincole, number {number}.")
+    with sqlite3.connect(share.db) as db:  # a scan that was killed after its walk
+        for path in sorted((share.root / "dir").iterdir()):
+            seen = path.stat()
+            db.execute(
+                "UPDATE files SET state = 'pending', size = ?, mtime_ns = ?, ctime_ns = ?, inode = ? WHERE name = ?",
+                (seen.st_size, seen.st_mtime_ns, seen.st_ctime_ns, seen.st_ino, path.name),
+            )
+    os.rename(share.root / "dir", share.root.with_name("away"))
+    assert share.scan(code=3)["held"] == 14
+    os.rename(share.root.with_name("away"), share.root / "dir")
+    share.scan()
+    assert len(share.found("pratincole")) == 14
+    assert share.found("wader") == set()
+
+
+def test_a_retry_does_not_touch_what_is_held(share):
+    fill(share, 14)
+    share.scan()
+    os.rename(share.root / "dir", share.root.with_name("away"))
+    share.scan(code=3)
+    digest = share.ask("search", "bird3")[0]["digest"]
+    share.ask("review", "retry", digest)
+    share.scan(code=3)
+    assert share.found("bird3") == {"dir/note-3.txt"}
+    os.rename(share.root.with_name("away"), share.root / "dir")
+    share.scan()
+
+
+def test_a_folder_that_the_rules_leave_out_from_now_on_is_not_missing(share, tmp_path):
+    fill(share, 14)
+    share.write("stays.txt", "It stays.")
+    share.scan()
+    config = tmp_path / "config.toml"
+    config.write_text(f'[database]\npath = "{share.db}"\n[[roots]]\npath = "{share.root}"\nexclude = ["dir/"]\n')
+    share.run("--config", config, "scan")
+    assert share.found("wader") == set()
+    share.scan()
+    assert len(share.found("wader")) == 14
+
+
+def test_files_moved_over_others_are_no_loss(share):
+    for number in range(14):
+        share.write(f"a/{number}.txt", f"Text of the new ones, number {number}.")
+        share.write(f"b/{number}.txt", f"Text of the old ones, number {number}.")
+    share.scan()
+    for number in range(14):
+        os.rename(share.root / "a" / f"{number}.txt", share.root / "b" / f"{number}.txt")
+    done = share.scan()
+    assert (done["extracted"], done["held"]) == (0, 0)
+    assert len(share.found("new")) == 14

@@ -48,7 +48,7 @@ def test_a_file_that_ends_its_child_is_tried_three_times_and_then_left_alone(sha
 def test_a_file_that_never_ends_is_ended(share, scan):
     share.write("bad.mock", "mock: hang")
     share.write("good.txt", "A good file about the whimbrel.")
-    scan(idle_seconds=0.5)
+    scan(idle_seconds=4)
     assert row(share, "bad.mock")["reason"] == "timed_out"
     assert share.found("whimbrel") == {"good.txt"}
 
@@ -183,3 +183,79 @@ def test_a_file_beyond_the_size_limit_is_failed_without_being_hashed(share, scan
     scan(file_mb=2)
     big = row(share, "big.txt")
     assert (big["state"], big["reason"], big["digest"]) == ("failed", "too_large", None)
+
+
+def test_copies_of_a_poisonous_content_share_their_attempts(share, scan):
+    log = share.root.with_name("readings")
+    for number in range(6):
+        share.write(f"copy-{number}.mock", f"mock: log_and_die {log}")
+    scan()
+    assert set(share.states().values()) == {"failed"}
+    assert len(log.read_text()) == 3
+
+
+def test_copies_of_a_file_that_moves_while_it_is_read_are_not_forgotten(share, scan):
+    path = share.write("a.mock", "placeholder")
+    for name in ("a.mock", "b.mock", "c.mock"):
+        share.write(name, f"mock: append {path}\nThe heron moves.")
+    scan()
+    with sqlite3.connect(share.db) as db:
+        assert db.execute("SELECT count(*) FROM claims").fetchone() == (0,)
+        db.execute("UPDATE files SET next_attempt = '2000-01-01T00:00:00Z' WHERE state = 'pending'")
+    path.unlink()
+    share.scan(code=None)
+    assert share.states() == {"b.mock": "indexed", "c.mock": "indexed"}
+
+
+def test_retrying_one_failed_copy_retries_all_of_them(share, scan):
+    paths = [share.write(f"copy-{number}.pdf", b"%PDF-1.4 broken") for number in range(3)]
+    scan()
+    share.ask("failed", "retry", paths[0])
+    assert set(share.states().values()) == {"pending"}
+    share.scan(code=3)
+
+
+def test_a_stale_document_that_cannot_be_read_any_more_ends_in_a_final_state(share, scan):
+    share.write("a.mock", "mock: segfault")
+    share.write("a.txt", "A note about the redshank.")
+    scan()
+    with sqlite3.connect(share.db) as db:
+        db.execute("UPDATE documents SET recipe = 'an older one'")
+    (share.root / "a.txt").write_text("mock: segfault ")
+    with sqlite3.connect(share.db) as db:  # as if the walk had not seen the change
+        stat = (share.root / "a.txt").stat()
+        db.execute(
+            "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ? WHERE name = 'a.txt'",
+            (15, stat.st_mtime_ns, stat.st_ctime_ns),
+        )
+    scan()
+    assert share.states()["a.txt"] == "failed"
+
+
+def test_an_outcome_that_breaks_a_rule_of_the_tables_costs_its_own_file(share, scan):
+    share.write("bad.mock", "mock: same_page_twice")
+    share.write("good.txt", "A good file about the whimbrel.")
+    scan()
+    assert share.states() == {"bad.mock": "failed", "good.txt": "indexed"}
+    assert row(share, "bad.mock")["reason"] == "internal"
+
+
+def test_a_child_cannot_pass_one_content_off_as_another(share, scan):
+    victim = share.write("victim.txt", "The true text about the kestrel.")
+    scan()
+    share.write("forged.mock", f"mock: forge {row(share, 'victim.txt')['digest']}\nA forged text about the vulture.")
+    scan()
+    assert share.found("kestrel") == {victim.name}
+    assert share.found("vulture") == set()
+    assert row(share, "forged.mock")["reason"] == "internal"
+
+
+def test_a_file_that_grew_beyond_the_limit_keeps_no_digest_of_what_it_was(share, scan):
+    path = share.write("a.txt", "small")
+    scan()
+    with path.open("r+b") as file:
+        file.truncate(3 << 20)
+    scan(file_mb=2)
+    assert row(share, "a.txt")["digest"] is None
+    assert share.found("small") == set()
+    assert scan().read == 0

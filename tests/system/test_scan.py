@@ -255,3 +255,56 @@ def test_a_folder_is_scanned_through_a_link(share, tmp_path):
     assert share.scan()["read"] == 0
     shutil.rmtree(share.root / "folder0")
     share.scan()
+
+
+def test_a_date_far_away_stops_nothing(share):
+    path = share.write("future.txt", "A note about the phalarope.")
+    os.utime(path, (12_000_000_000, 12_000_000_000))
+    share.scan()
+    assert share.found("phalarope") == {"future.txt"}
+    assert share.scan()["read"] == 0
+
+
+def test_targets_that_cover_each_other_are_walked_once(share):
+    fill(share, 9)
+    share.scan()
+    (share.root / "folder0" / "note-0.txt").unlink()
+    share.scan(share.root, share.root / "folder0", share.root / "folder0" / "note-3.txt")
+    share.scan(share.root / "folder0", share.root / "folder0")
+
+
+def test_a_link_inside_a_folder_is_not_followed_when_it_is_named(share, tmp_path):
+    fill(share, 3)
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "secret.txt").write_text("A secret about the corncrake.")
+    os.symlink(outside, share.root / "link")
+    share.scan()
+    share.scan(share.root / "link")
+    assert share.found("corncrake") == set()
+    assert share.states()["link"] == "skipped"
+
+
+def test_folders_of_the_configuration_are_known_before_any_other(share, tmp_path):
+    fill(share, 3)
+    config = tmp_path / "config.toml"
+    config.write_text(f'[database]\npath = "{share.db}"\n[[roots]]\npath = "{share.root}"\n')
+    share.run("--config", config, "scan", share.root / "folder0")
+    share.run("--config", config, "scan")
+    assert [root["path"] for root in share.ask("roots", "list")] == [str(share.root)]
+
+
+def test_a_configured_folder_inside_a_known_one_is_refused_with_the_command_that_mends_it(share, tmp_path):
+    fill(share, 3)
+    share.scan()
+    config = tmp_path / "config.toml"
+    config.write_text(f'[database]\npath = "{share.db}"\n[[roots]]\npath = "{share.root / "folder0"}"\n')
+    done = share.run("--config", config, "scan", code=2)
+    assert f"winnow roots forget {share.root}" in done.stderr
+
+
+def test_a_database_inside_a_configured_folder_is_refused(share, tmp_path):
+    config = tmp_path / "config.toml"
+    config.write_text(f'[[roots]]\npath = "{share.root}"\n')
+    done = share.run("--config", config, "scan", "--db", share.root / "x.db", code=2)
+    assert "inside the watched folder" in done.stderr

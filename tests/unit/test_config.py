@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from winnowd import config
+from winnowd import config, walk
 from winnowd.errors import EXIT_CONFIG, ConfigError
 
 EXAMPLE = Path(__file__).parents[2] / "config.example.toml"
@@ -78,3 +78,17 @@ def test_a_missing_file_is_one_clear_line():
 def test_an_unknown_encoding_is_refused():
     (line,) = problems('[text]\nfallback_encoding = "klingon"\n')
     assert "klingon" in line
+
+
+def test_a_pattern_that_is_none_is_refused():
+    (line,) = problems('[walk]\nexclude = ["*.tmp", "!"]\n')
+    assert line.startswith("x.toml:2: walk.exclude: ")
+
+
+def test_each_default_pattern_leaves_out_what_it_names():
+    applied = walk.rules(config.Config(), "/srv")
+    names = {"~$*": "~$a.docx", ".~lock.*#": ".~lock.a.odt#", "._*": "._a", "*.tmp": "a.tmp", "*.part": "a.part"}
+    names |= {"*.crdownload": "a.crdownload", ".Trash-*/": ".Trash-1000"}
+    for pattern in config.Config().walk.exclude:
+        name = names.get(pattern, pattern.rstrip("/").lstrip("\\"))
+        assert applied.rule_for(name, folder=pattern.endswith("/")) == pattern

@@ -27,7 +27,7 @@ class Parent:
     def progress(self):
         pass
 
-    def finish(self, result):
+    def finish(self, result, *, last=False):
         pass
 
 

@@ -110,7 +110,12 @@ def existing_path(path: str) -> str:
 def document_row(db: sqlite3.Connection, named: str) -> sqlite3.Row:
     """The document that a path or the beginning of a digest names. Raises NothingFound where there is none."""
     if len(named) >= 4 and set(named.lower()) <= DIGEST_CHARS and not os.path.lexists(named):
-        rows = db.execute("SELECT * FROM documents WHERE digest LIKE ? || '%' LIMIT 2", (named.lower(),)).fetchall()
+        first = named.lower()
+        rows = db.execute("SELECT * FROM documents WHERE digest >= ? AND digest < ? LIMIT 2", (first, first + "g")).fetchall()
+        if len(rows) > 1 and rows[0]["digest"] == rows[1]["digest"]:
+            raise UsageError(
+                f"{named}: is read as {rows[0]['format']} and as {rows[1]['format']}; name one of its paths instead"
+            )
         if len(rows) > 1:
             raise UsageError(f"{named}: several documents begin like this; give more of the digest")
         if rows:
@@ -143,7 +148,10 @@ def now() -> str:
 
 def who() -> str:
     """The name of the person at the keyboard, also behind sudo."""
-    return os.environ.get("SUDO_USER") or getpass.getuser()
+    try:
+        return os.environ.get("SUDO_USER") or getpass.getuser()
+    except (KeyError, OSError):  # an account without a name, as in a container
+        return f"uid {os.getuid()}"
 
 
 def print_json(value: object) -> None:

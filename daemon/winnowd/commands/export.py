@@ -29,7 +29,9 @@ def _record(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, object]:
     from winnowd.store import files
 
     document_id, digest = row["id"], row["digest"]
-    paths = db.execute("SELECT id, state FROM files WHERE document_id = ? ORDER BY id", (document_id,)).fetchall()
+    paths = db.execute(
+        "SELECT id, state FROM files WHERE document_id = ? ORDER BY state = 'gone', state = 'pending', id", (document_id,)
+    ).fetchall()
     keys = ("format", "title", "author", "created", "modified", "language", "encoding", "pages", "chars", "recipe", "verdict")
     return {
         "digest": digest,

@@ -10,6 +10,8 @@ from winnowd.commands import common
 from winnowd.errors import EXIT_INCOMPLETE, UsageError
 from winnowd.model import Content, Document, Failure, Finding
 
+METADATA = ("title", "author", "created", "modified", "language", "encoding")
+
 
 @click.command("process")
 @click.argument("file", type=click.Path())
@@ -65,7 +67,7 @@ def _named(path: str, content: Content | None, format: str | None) -> dict[str, 
 
 def _nothing(path: str, content: Content | None, reason: str, message: str) -> dict[str, Any]:
     """A file that yields no document: every key is there, so that programs need not ask."""
-    empty: dict[str, Any] = {"recipe": None, "metadata": {}}
+    empty: dict[str, Any] = {"recipe": None, "metadata": dict.fromkeys(METADATA)}
     empty |= {key: [] for key in ("facts", "pages", "outline", "passages", "furniture", "findings", "steps")}
     outcome = {"outcome": "skipped", "verdict": None, "reason": reason, "message": message, "failure": None}
     return {**_named(path, content, content.format if content else None), **outcome, **empty}
@@ -78,14 +80,13 @@ def _document(path: str, document: Document) -> dict[str, Any]:
     for passage in document.passages:
         texts.setdefault(passage.page_index or 0, []).append(passage.text)
     findings = (*document.findings, *_of_path(path, document.format))
-    keys = ("title", "author", "created", "modified", "language", "encoding")
     return {
         "outcome": "document",
         "verdict": document.verdict,
         "reason": next((finding.code for finding in findings if finding.severity == "review"), None),
         "failure": None,
         "recipe": document.recipe,
-        "metadata": {key: getattr(metadata, key) for key in keys},
+        "metadata": {key: getattr(metadata, key) for key in METADATA},
         "facts": [{"source": f.source, "key": f.key, "value": f.value, "believed": f.believed} for f in metadata.facts],
         "pages": [
             {

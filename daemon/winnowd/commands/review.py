@@ -104,15 +104,12 @@ reject = _decision("reject", "Take whole documents out of the search.")
 @common.options
 def retry(config: str | None, db: str | None, as_json: bool, named: tuple[str, ...]) -> None:
     """Let documents be read again by the next scan."""
-    from winnowd.store import queue, transaction
+    from winnowd.store import queue, review, transaction
 
     with common.writer(config, db) as connection, transaction(connection):
         ids = _ids(connection, named, None)
         for document_id in ids:
-            row = connection.execute(
-                "SELECT id FROM files WHERE document_id = ? ORDER BY id LIMIT 1", (document_id,)
-            ).fetchone()
-            queue.retry(connection, row["id"])
+            queue.retry(connection, review.best_file(connection, document_id)["id"])
     if as_json:
         common.print_json({"retried": len(ids)})
     else:

@@ -35,10 +35,10 @@ def command(config: str | None, db: str | None, as_json: bool, count: int, forma
 
 def _document(db: sqlite3.Connection, document_id: int) -> dict[str, object]:
     from winnowd.commands.show import passages
-    from winnowd.store import files
+    from winnowd.store import files, review
 
     row = db.execute("SELECT * FROM documents WHERE id = ?", (document_id,)).fetchone()
-    file = db.execute("SELECT id, state FROM files WHERE document_id = ? ORDER BY id LIMIT 1", (document_id,)).fetchone()
+    file = review.best_file(db, document_id)
     findings = db.execute("SELECT code, message FROM findings WHERE document_id = ? ORDER BY severity DESC, id", (document_id,))
     found = passages(db, document_id)
     start = random.randrange(len(found)) if found else 0

@@ -47,6 +47,7 @@ def open_writer(path: Path) -> sqlite3.Connection:
     """
     try:
         db = _connect(":memory:" if str(path) == ":memory:" else f"file:{_quoted(path)}?mode=rwc")
+        _refuse_foreign(db, path)
         _refuse_newer(db, path)
         _tune(db)
         if _version(db) < SCHEMA_VERSION:
@@ -64,6 +65,7 @@ def open_reader(path: Path) -> sqlite3.Connection:
         db = _connect(f"file:{_quoted(path)}?mode=ro")
         _refuse_newer(db, path)
         db.execute("PRAGMA query_only = ON")
+        _refuse_foreign(db, path)
         if _version(db) < SCHEMA_VERSION:
             raise StoreError(f"{path}: belongs to an older Winnow or is not its database; `winnow scan` brings it up to date")
     except sqlite3.Error as error:
@@ -107,6 +109,12 @@ def _version(db: sqlite3.Connection) -> int:
     return int(db.execute("PRAGMA user_version").fetchone()[0])
 
 
+def _refuse_foreign(db: sqlite3.Connection, path: Path) -> None:
+    tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if tables and not {"_sqlite_migrations", "passages"} <= tables:
+        raise StoreError(f"{path}: is the database of another program; name another file")
+
+
 def _refuse_newer(db: sqlite3.Connection, path: Path) -> None:
     found = _version(db)
     if found > SCHEMA_VERSION:
@@ -131,9 +139,6 @@ def _migrate(db: sqlite3.Connection) -> None:
 
     from winnowd.store.schema import migrations
 
-    tables = {row[0] for row in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if tables and "_sqlite_migrations" not in tables:
-        raise StoreError("this is the database of another program; name another file")
     with transaction(db):
         migrations.apply(Database(db))
         db.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")

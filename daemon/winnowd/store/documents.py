@@ -32,11 +32,11 @@ def find(db: sqlite3.Connection, content: Content, recipe: str) -> int | None:
 
 
 def find_failure(db: sqlite3.Connection, content: Content, recipe: str) -> tuple[Failure, int] | None:
-    """What became of this content when this very recipe failed on it, and after how many attempts."""
-    row = db.execute(
-        "SELECT * FROM failures WHERE digest = ? AND format = ? AND recipe = ?", (content.digest, content.format, recipe)
-    ).fetchone()
-    return (Failure(row["code"], row["message"], row["format"], row["detail"]), row["attempts"]) if row else None
+    """What became of this content when this very recipe failed on it for good, and after how many attempts."""
+    row = _failure_row(db, content, recipe)
+    if row is None or (FAILURES[row["code"]].retry == "fresh_child" and row["attempts"] < ATTEMPTS):
+        return None
+    return Failure(row["code"], row["message"], row["format"], row["detail"]), row["attempts"]
 
 
 def link(db: sqlite3.Connection, file_id: int, content: Content, document_id: int) -> None:
@@ -70,17 +70,33 @@ def fail(db: sqlite3.Connection, file_id: int, content: Content | None, failure:
     """
     attempts = db.execute("SELECT attempts FROM files WHERE id = ?", (file_id,)).fetchone()["attempts"] + 1
     retry = FAILURES[failure.code].retry
-    if retry == "back_off" or (retry == "fresh_child" and attempts < ATTEMPTS):
+    if retry == "back_off":
         wait_for_retry(db, file_id, failure, attempts)
         return
-    if content is not None:
-        db.execute(
-            "INSERT INTO failures (digest, format, code, message, detail, attempts, recipe) VALUES (?, ?, ?, ?, ?, ?, ?) "
-            "ON CONFLICT (digest, format) DO UPDATE SET code = excluded.code, message = excluded.message, "
-            "detail = excluded.detail, attempts = excluded.attempts, recipe = excluded.recipe",
-            (content.digest, content.format, failure.code, failure.message, failure.detail, attempts, recipe),
-        )
-    settle_failure(db, file_id, content, failure, attempts)
+    if content is not None:  # attempts belong to the content: copies share them
+        earlier = _failure_row(db, content, recipe)
+        attempts = max(attempts, (earlier["attempts"] if earlier else 0) + 1)
+        _remember_failure(db, content, failure, (attempts, recipe))
+    if retry == "fresh_child" and attempts < ATTEMPTS:
+        wait_for_retry(db, file_id, failure, attempts)
+    else:
+        settle_failure(db, file_id, content, failure, attempts)
+
+
+def _failure_row(db: sqlite3.Connection, content: Content, recipe: str) -> sqlite3.Row | None:
+    row: sqlite3.Row | None = db.execute(
+        "SELECT * FROM failures WHERE digest = ? AND format = ? AND recipe = ?", (content.digest, content.format, recipe)
+    ).fetchone()
+    return row
+
+
+def _remember_failure(db: sqlite3.Connection, content: Content, failure: Failure, tried: tuple[int, str]) -> None:
+    db.execute(
+        "INSERT INTO failures (digest, format, code, message, detail, attempts, recipe) VALUES (?, ?, ?, ?, ?, ?, ?) "
+        "ON CONFLICT (digest, format) DO UPDATE SET code = excluded.code, message = excluded.message, "
+        "detail = excluded.detail, attempts = excluded.attempts, recipe = excluded.recipe",
+        (content.digest, content.format, failure.code, failure.message, failure.detail, *tried),
+    )
 
 
 def settle_failure(db: sqlite3.Connection, file_id: int, content: Content | None, failure: Failure, attempts: int) -> None:
@@ -89,7 +105,8 @@ def settle_failure(db: sqlite3.Connection, file_id: int, content: Content | None
     format = failure.format or (content.format if content else None)
     state = state_of_failure(failure.code, format)
     values = {"document_id": None, "state": state, "reason": failure.code, "message": failure.message, "attempts": attempts}
-    _update(db, file_id, content, {**values, "format": format})
+    unknown: dict[str, object] = {"digest": None} if content is None else {}
+    _update(db, file_id, content, {**values, **unknown, "format": format})
     _forget_unless_linked(db, before)
     _note_extension(db, file_id, content)
 

@@ -1,5 +1,6 @@
 """The paths: what a walk adds, marks as changed, holds or removes. The caller holds the transaction."""
 
+import os
 import sqlite3
 from collections.abc import Iterable, Iterator
 
@@ -55,7 +56,28 @@ def directories(db: sqlite3.Connection, root_id: int) -> Iterator[str]:
 
 def directories_below(db: sqlite3.Connection, root_id: int, folder: str) -> Iterator[str]:
     """The folders that the catalogue knows in a folder and below it, that folder first if it holds files itself."""
-    return (d for d in directories(db, root_id) if not folder or d == folder or d.startswith(folder + "/"))
+    if not folder:
+        yield from directories(db, root_id)
+        return
+    key = stored(folder)
+    if db.execute("SELECT 1 FROM files WHERE root_id = ? AND directory = ? LIMIT 1", (root_id, key)).fetchone() is not None:
+        yield folder
+    for first, last in _ranges(folder):
+        row = db.execute(_NEXT.format(">="), (root_id, first, last)).fetchone()
+        while row is not None:
+            yield loaded(row["directory"])
+            row = db.execute(_NEXT.format(">"), (root_id, row["directory"], last)).fetchone()
+
+
+_NEXT = "SELECT directory FROM files WHERE root_id = ? AND directory {} ? AND directory < ? ORDER BY directory LIMIT 1"
+
+
+def _ranges(folder: str) -> Iterator[tuple[str | bytes, str | bytes]]:
+    """Where the folders below a folder lie in the order of the index: those whose names are text, and those that are bytes."""
+    raw = os.fsencode(folder)
+    if isinstance(stored(folder), str):
+        yield folder + "/", folder + "0"  # "0" comes right after "/"
+    yield raw + b"/", raw + b"0"
 
 
 def some(db: sqlite3.Connection, root_id: int, limit: int) -> list[str]:
@@ -99,7 +121,11 @@ def path_of(db: sqlite3.Connection, file_id: int) -> str:
 def hold(db: sqlite3.Connection, file_ids: Iterable[int]) -> int:
     """Mark files as gone: held until a person releases them. They stay searchable. How many were not held before."""
     message = "A walk did not find it. So many files vanished at once that they are kept until `winnow roots release`."
-    sql = "UPDATE files SET state = 'gone', reason = 'vanished', message = ? WHERE id = ? AND state <> 'gone'"
+    # What was waiting to be read is not what its document says: were it to return, it must be read.
+    sql = (
+        "UPDATE files SET racy = racy OR state = 'pending', state = 'gone', reason = 'vanished', message = ?, "
+        "next_attempt = NULL WHERE id = ? AND state <> 'gone'"
+    )
     return sum(db.execute(sql, (message, file_id)).rowcount for file_id in file_ids)
 
 
@@ -161,7 +187,10 @@ def _return(db: sqlite3.Connection, change: Change) -> None:
     """A file that was gone is back with its stamp: it is what it was before, and nothing is read again."""
     row = db.execute("SELECT document_id, digest, format FROM files WHERE id = ?", (change.file_id,)).fetchone()
     if row["document_id"] is not None:
-        db.execute("UPDATE files SET state = 'indexed', reason = NULL, message = NULL WHERE id = ?", (change.file_id,))
+        db.execute(
+            "UPDATE files SET state = 'indexed', reason = NULL, message = NULL, next_attempt = NULL WHERE id = ?",
+            (change.file_id,),
+        )
         review.apply(db, row["document_id"])
         return
     failure = db.execute(

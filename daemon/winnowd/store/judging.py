@@ -12,18 +12,28 @@ from winnowd.pipeline import judged
 from winnowd.store import documents, index, review
 
 CHECKS_PART = " checks@"
+BATCH = 500
 
 
-def outdated(db: sqlite3.Connection, recipes: dict[str, str], limit: int) -> list[sqlite3.Row]:
-    """Up to `limit` documents that were read as they would be now, but judged by other checks or thresholds."""
+def outdated(db: sqlite3.Connection, recipes: dict[str, str], after: int) -> tuple[list[sqlite3.Row], int]:
+    """The next documents, by id beyond `after`, that were read as they would be now but judged by other checks or thresholds.
+
+    The id to go on from comes with them; where nothing comes, there are no more.
+    """
     found: list[sqlite3.Row] = []
-    for name, recipe in recipes.items():
-        reading = recipe.partition(CHECKS_PART)[0] + CHECKS_PART
-        found += db.execute(
-            "SELECT id, format, pages FROM documents WHERE format = ? AND recipe <> ? AND substr(recipe, 1, ?) = ? LIMIT ?",
-            (name, recipe, len(reading), reading, limit - len(found)),
+    while not found:
+        rows = db.execute(
+            "SELECT id, format, pages, recipe FROM documents WHERE id > ? ORDER BY id LIMIT ?", (after, BATCH)
         ).fetchall()
-    return found
+        found = [row for row in rows if _only_checks_differ(row["recipe"], recipes.get(row["format"], ""))]
+        if not rows:
+            break
+        after = rows[-1]["id"]
+    return found, after
+
+
+def _only_checks_differ(recipe: str, present: str) -> bool:
+    return recipe != present and recipe.partition(CHECKS_PART)[0] == present.partition(CHECKS_PART)[0]
 
 
 def judge_again(db: sqlite3.Connection, document: sqlite3.Row, recipe: str, settings: CheckSettings) -> None:

@@ -11,6 +11,7 @@ from winnowd.errors import ATTEMPTS
 from winnowd.model import Failure, Job
 from winnowd.store import documents
 
+STALE_BATCH = 32
 COLUMNS = "files.id, roots.path AS root, files.directory, files.name, roots.filesystem"
 
 
@@ -39,40 +40,61 @@ def claim_suspect(db: sqlite3.Connection, boot: str) -> Job | None:
     return _job(row)
 
 
-def drop_idle_suspects(db: sqlite3.Connection) -> None:
-    """Forget suspects that wait for nothing any more."""
-    db.execute("DELETE FROM claims WHERE suspect = 1 AND file_id NOT IN (SELECT id FROM files WHERE state = 'pending')")
-
-
-def claim(db: sqlite3.Connection, boot: str, count: int, now: str) -> list[Job]:
-    """Claim up to `count` files that wait and whose time has come: first attempts first, huge files last, the newest first."""
+def drop_idle_suspects(db: sqlite3.Connection, recipes: dict[str, str]) -> None:
+    """Forget suspects that wait for nothing any more: neither pending, nor leading to a document that is stale."""
     rows = db.execute(
-        f"SELECT {COLUMNS} FROM files INDEXED BY files_queue JOIN roots ON roots.id = files.root_id "
-        "WHERE files.state = 'pending' AND (files.next_attempt IS NULL OR files.next_attempt <= ?) "
-        "AND roots.state <> 'offline' AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.file_id = files.id) "
+        "SELECT claims.file_id, files.state, documents.format, documents.recipe FROM claims "
+        "JOIN files ON files.id = claims.file_id LEFT JOIN documents ON documents.id = files.document_id WHERE suspect = 1"
+    ).fetchall()
+    idle = [r["file_id"] for r in rows if r["state"] != "pending" and recipes.get(r["format"], r["recipe"]) == r["recipe"]]
+    unclaim(db, idle)
+
+
+def wake(db: sqlite3.Connection, now: str) -> None:
+    """Let files be claimed again whose time has come: `claim` takes only those that need not wait."""
+    db.execute("UPDATE files SET next_attempt = NULL WHERE state = 'pending' AND next_attempt <= ?", (now,))
+
+
+def claim(db: sqlite3.Connection, boot: str, count: int) -> list[Job]:
+    """Claim up to `count` files that need not wait: first attempts first, huge files last, the newest first."""
+    rows = db.execute(
+        f"SELECT {COLUMNS} FROM files INDEXED BY files_queue CROSS JOIN roots ON roots.id = files.root_id "
+        "WHERE files.state = 'pending' AND files.next_attempt IS NULL AND roots.state <> 'offline' "
+        "AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.file_id = files.id) "
         "ORDER BY files.attempts, files.size > 50000000, files.mtime_ns DESC LIMIT ?",
-        (now, count),
+        (count,),
     ).fetchall()
     db.executemany("INSERT INTO claims (file_id, boot) VALUES (?, ?)", [(row["id"], boot) for row in rows])
     return [_job(row) for row in rows]
 
 
-def claim_stale(db: sqlite3.Connection, boot: str, recipes: dict[str, str], count: int) -> list[Job]:
-    """Claim up to `count` files whose document was made by another recipe than the present one of its format."""
-    jobs: list[Job] = []
-    for name, recipe in recipes.items():
-        rows = db.execute(
-            f"SELECT {COLUMNS}, min(files.id) FROM documents JOIN files ON files.document_id = documents.id "
-            "JOIN roots ON roots.id = files.root_id WHERE documents.format = ? AND documents.recipe <> ? "
-            "AND files.state IN ('indexed', 'review', 'rejected') AND roots.state <> 'offline' "
-            "AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.file_id = files.id) GROUP BY documents.id LIMIT ?",
-            (name, recipe, count - len(jobs)),
-        ).fetchall()
-        db.executemany("INSERT INTO claims (file_id, boot) VALUES (?, ?)", [(row["id"], boot) for row in rows])
-        jobs += [_job(row) for row in rows]
-        if len(jobs) >= count:
+def claim_stale(db: sqlite3.Connection, boot: str, recipes: dict[str, str], after: int) -> tuple[list[Job], int]:
+    """Claim one file for each of the next documents, by id beyond `after`, that another recipe made than the present one.
+
+    The id to go on from comes with them.
+    """
+    found: list[Job] = []
+    while not found:
+        rows = db.execute("SELECT id, format, recipe FROM documents WHERE id > ? ORDER BY id LIMIT 500", (after,)).fetchall()
+        for row in rows:
+            after = row["id"]
+            if recipes.get(row["format"], row["recipe"]) != row["recipe"] and (job := _job_for(db, row["id"])) is not None:
+                found.append(job)
+                if len(found) == STALE_BATCH:
+                    break
+        if not rows:
             break
-    return jobs
+    db.executemany("INSERT OR IGNORE INTO claims (file_id, boot) VALUES (?, ?)", [(job.file_id, boot) for job in found])
+    return found, after
+
+
+def _job_for(db: sqlite3.Connection, document_id: int) -> Job | None:
+    row = db.execute(
+        f"SELECT {COLUMNS} FROM files JOIN roots ON roots.id = files.root_id WHERE files.document_id = ? "
+        "AND files.state IN ('indexed', 'review', 'rejected') AND roots.state <> 'offline' LIMIT 1",
+        (document_id,),
+    ).fetchone()
+    return _job(row) if row else None
 
 
 def unclaim(db: sqlite3.Connection, file_ids: list[int]) -> None:
@@ -95,15 +117,15 @@ def renew_failures(db: sqlite3.Connection, recipes: dict[str, str]) -> int:
 
 
 def retry(db: sqlite3.Connection, file_id: int) -> None:
-    """Let a file be read again, whatever is known of its content."""
-    db.execute("DELETE FROM failures WHERE digest = (SELECT digest FROM files WHERE id = ?)", (file_id,))
+    """Let a file be read again, whatever is known of its content; all copies of a failed one with it."""
+    row = db.execute("SELECT digest, document_id, state FROM files WHERE id = ?", (file_id,)).fetchone()
+    if row["document_id"] is not None:
+        db.execute("UPDATE documents SET recipe = 'retry' WHERE id = ?", (row["document_id"],))
+    db.execute("DELETE FROM failures WHERE digest = ?", (row["digest"],))
     db.execute(
-        "UPDATE documents SET recipe = 'retry' WHERE id = (SELECT document_id FROM files WHERE id = ?) AND recipe <> 'retry'",
-        (file_id,),
-    )
-    db.execute(
-        "UPDATE files SET state = 'pending', reason = NULL, message = NULL, attempts = 0, next_attempt = NULL WHERE id = ?",
-        (file_id,),
+        "UPDATE files SET state = 'pending', reason = NULL, message = NULL, attempts = 0, next_attempt = NULL "
+        "WHERE (id = ? AND state <> 'gone') OR (digest = ? AND state = 'failed')",
+        (file_id, row["digest"]),
     )
 
 

@@ -111,13 +111,24 @@ def one(db: sqlite3.Connection, document_id: int) -> Waiting:
     return _waiting(db, row)
 
 
+def best_file(db: sqlite3.Connection, document_id: int) -> sqlite3.Row:
+    """The file that speaks for a document: one that was read before one that waits, and that before one that is gone."""
+    row: sqlite3.Row = db.execute(
+        "SELECT id, state FROM files WHERE document_id = ? ORDER BY state = 'gone', state = 'pending', id LIMIT 1",
+        (document_id,),
+    ).fetchone()
+    return row
+
+
 def history(db: sqlite3.Connection, digest: str) -> list[sqlite3.Row]:
     """All decisions on a content, the oldest first."""
     return db.execute("SELECT * FROM reviews WHERE digest = ? ORDER BY id", (digest,)).fetchall()
 
 
 def _waiting(db: sqlite3.Connection, row: sqlite3.Row) -> Waiting:
-    files = db.execute("SELECT id, state FROM files WHERE document_id = ? ORDER BY id", (row["id"],)).fetchall()
+    files = db.execute(
+        "SELECT id, state FROM files WHERE document_id = ? ORDER BY state = 'gone', state = 'pending', id", (row["id"],)
+    ).fetchall()
     past = history(db, row["digest"])
     earlier = past[-1]["decision"] if past else None
     state = files[0]["state"] if files else "indexed"

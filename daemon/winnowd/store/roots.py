@@ -24,21 +24,38 @@ def get(db: sqlite3.Connection, root_id: int) -> sqlite3.Row:
     return row
 
 
+def add_configured(db: sqlite3.Connection, paths: list[str]) -> None:
+    """Let the folders of the configuration be roots. Raises UsageError where one overlaps a known root that is not its own."""
+    known = {os.path.realpath(loaded(row["path"])) for row in all_roots(db)}
+    for path in paths:
+        if os.path.realpath(path) in known:
+            continue
+        above = containing(db, path)
+        if above is not None:
+            shown = printable(loaded(above["path"]))
+            raise UsageError(
+                f"{printable(path)}: lies inside the known root {shown}; take it out of the configuration, "
+                f"or `winnow roots forget {shown}` first"
+            )
+        add(db, path, "config")
+
+
 def containing(db: sqlite3.Connection, path: str) -> sqlite3.Row | None:
     """The root that a path lies in, the root itself included."""
+    place = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     for row in all_roots(db):
-        root = loaded(row["path"])
-        for one, other in ((path, root), (os.path.realpath(path), os.path.realpath(root))):
-            if one == other or one.startswith(other.rstrip("/") + "/"):
-                return row
+        root = os.path.realpath(loaded(row["path"]))
+        if os.path.realpath(path) == root or place.startswith(root.rstrip("/") + "/"):
+            return row
     return None
 
 
 def relative(root: sqlite3.Row, path: str) -> str:
-    """The path as it lies in the root: '' for the root itself."""
-    base = loaded(root["path"])
-    if path != base and not path.startswith(base.rstrip("/") + "/"):
-        base, path = os.path.realpath(base), os.path.realpath(path)
+    """The path as it lies in the root, links on the way followed but the last one kept; '' for the root itself."""
+    base = os.path.realpath(loaded(root["path"]))
+    if os.path.realpath(path) == base:
+        return ""
+    path = os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path))
     return path[len(base.rstrip("/")) :].strip("/")
 
 
@@ -77,9 +94,14 @@ def set_offline(db: sqlite3.Connection, root_id: int, message: str) -> None:
     )
 
 
-def set_online(db: sqlite3.Connection, root_id: int) -> None:
-    """The root is proven: what lies below it can be read."""
-    db.execute("UPDATE roots SET state = 'online', message = NULL WHERE id = ? AND state = 'offline'", (root_id,))
+def set_online(db: sqlite3.Connection, root: sqlite3.Row) -> None:
+    """The root is proven: what lies below it can be read. The file system may be another one than when it was added."""
+    watch, reason, mount = watching(loaded(root["path"]))
+    seen: dict[str, str | None] = {"watch": watch, "watch_reason": reason, "filesystem": mount.filesystem}
+    if root["state"] == "offline":
+        seen |= {"state": "online", "message": None}
+    if any(root[key] != value for key, value in seen.items()):
+        db.execute(f"UPDATE roots SET {', '.join(f'{key} = ?' for key in seen)} WHERE id = ?", (*seen.values(), root["id"]))
 
 
 def finish_walk(db: sqlite3.Connection, root_id: int, values: dict[str, object]) -> None:

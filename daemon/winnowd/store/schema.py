@@ -226,15 +226,16 @@ INDEXES = """
 CREATE INDEX files_digest ON files(digest);
 CREATE INDEX files_document ON files(document_id);
 CREATE INDEX files_state ON files(state, next_attempt);
-CREATE INDEX files_queue ON files(attempts, size > 50000000, mtime_ns DESC) WHERE state = 'pending';
+CREATE INDEX files_queue ON files(attempts, size > 50000000, mtime_ns DESC) WHERE state = 'pending' AND next_attempt IS NULL;
 CREATE INDEX metadata_document ON metadata(document_id);
+CREATE INDEX passages_document ON passages(document_id);
+CREATE INDEX withheld_document ON withheld(document_id);
 CREATE INDEX outline_document ON outline(document_id, ordinal);
 CREATE INDEX findings_document ON findings(document_id);
 CREATE INDEX findings_file ON findings(file_id) WHERE file_id IS NOT NULL;
 CREATE INDEX findings_code ON findings(code);
 CREATE INDEX steps_document ON steps(document_id, ordinal);
-CREATE INDEX reviews_digest ON reviews(digest);
-CREATE INDEX documents_recipe ON documents(format, recipe)"""
+CREATE INDEX reviews_digest ON reviews(digest)"""
 
 VIEWS = """
 CREATE VIEW all_passages AS

@@ -30,7 +30,5 @@ def next_attempt(db: sqlite3.Connection) -> str | None:
 
 def stale(db: sqlite3.Connection, recipes: dict[str, str]) -> int:
     """How many documents were made by another recipe than the present one of their format."""
-    return sum(
-        int(db.execute("SELECT count(*) FROM documents WHERE format = ? AND recipe <> ?", pair).fetchone()[0])
-        for pair in recipes.items()
-    )
+    rows = db.execute("SELECT format, recipe, count(*) FROM documents GROUP BY format, recipe")
+    return sum(count for format, recipe, count in rows if recipes.get(format, recipe) != recipe)
