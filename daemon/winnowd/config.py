@@ -120,8 +120,8 @@ class LimitSettings(_Section):
 class PoolSettings(_Section):
     """The child processes that read files."""
 
-    workers: int = Field(0, ge=0, description="How many files are read at once; 0 means one for each processor.")
-    recycle_files: int = Field(200, ge=1, description="A child is replaced after this many files.")
+    workers: int = Field(0, ge=0, le=256, description="How many files are read at once; 0 means one for each processor.")
+    recycle_files: int = Field(200, ge=1, le=1_000_000, description="A child is replaced after this many files.")
     recycle_mb: int = Field(300, ge=50, description="A child whose resident memory grew beyond this is replaced.")
 
 

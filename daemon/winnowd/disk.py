@@ -4,6 +4,7 @@ Hides how Linux names mounts, how names that are not UTF-8 travel, and which fil
 """
 
 import os
+import re
 import stat
 import unicodedata
 from collections.abc import Iterator
@@ -168,6 +169,15 @@ def printable(path: str) -> str:
     'a\\xe4b\\nc'
     """
     return "".join(_escaped(char) for char in path) if not path.isprintable() else path
+
+
+def exact(path: str) -> str:
+    r"""The path as JSON may hold it: itself where it is UTF-8, else with its undecodable bytes as \xNN.
+
+    >>> exact("a\udce4b\nc")
+    'a\\xe4b\nc'
+    """
+    return path if path.isascii() else re.sub("[\udc80-\udcff]", lambda match: _escaped(match[0]), path)
 
 
 def label(path: str) -> str:

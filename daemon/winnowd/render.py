@@ -16,7 +16,9 @@ def rows(header: Sequence[str], values: Sequence[Sequence[object]], *, terminal:
     from rich.table import Table
     from rich.text import Text
 
-    table = Table(*header, box=None, header_style="bold", pad_edge=False)
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for name in header:
+        table.add_column(name, overflow="fold")  # a path that is cut cannot be told from its neighbour
     for row in values:
         table.add_row(*(Text(flat(value)) for value in row))
     Console().print(table)

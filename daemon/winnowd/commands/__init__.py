@@ -4,6 +4,7 @@ Command modules are loaded when they are asked for, and load the rest of Winnow 
 """
 
 import difflib
+import errno
 import importlib
 import os
 import sys
@@ -12,7 +13,7 @@ from typing import Any
 import click
 
 from winnowd import __version__
-from winnowd.errors import EXIT_INTERRUPTED, WinnowError
+from winnowd.errors import EXIT_FAILED, EXIT_INTERRUPTED, WinnowError
 
 COMMANDS = {
     "scan": "Bring the catalogue in line with the disk.",
@@ -66,12 +67,21 @@ class _Commands(click.Group):
             # The reader of our output went away (`winnow export | head`): that is no error of ours.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             ctx.exit(0)
+        except OSError as error:
+            if error.errno not in (errno.ENOSPC, errno.EIO, errno.EDQUOT):
+                raise
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            click.echo(f"winnow: the output cannot be written: {error.strerror}", err=True)
+            ctx.exit(EXIT_FAILED)
 
 
 @click.group(cls=_Commands, context_settings={"help_option_names": ["--help"]})
 @click.version_option(__version__, prog_name="winnow")
 @click.option(
-    "--config", type=click.Path(), envvar="WINNOW_CONFIG", help="The configuration file (default: /etc/winnowd/config.toml)."
+    "--config",
+    type=click.Path(readable=False),
+    envvar="WINNOW_CONFIG",
+    help="The configuration file (default: /etc/winnowd/config.toml).",
 )
 @click.pass_context
 def winnow(ctx: click.Context, config: str | None) -> None:
@@ -79,6 +89,9 @@ def winnow(ctx: click.Context, config: str | None) -> None:
 
     Exit codes: 0 done, 1 failed, 2 usage, 3 finished but something was not read, 4 nothing found, 78 bad configuration.
     """
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed by whoever started us
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -5,7 +5,7 @@ import json
 import os
 import sqlite3
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 DEFAULT_CONFIG = Path("/etc/winnowd/config.toml")
 DIGEST_CHARS = frozenset("0123456789abcdef")
 
-db_option = click.option("--db", type=click.Path(), envvar="WINNOW_DB", help="The database (default: as configured).")
+PATH = click.Path(readable=False)  # what cannot be read is what people ask about
+
+db_option = click.option("--db", type=PATH, envvar="WINNOW_DB", help="The database (default: as configured).")
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -139,6 +141,13 @@ def file_row(db: sqlite3.Connection, path: str) -> sqlite3.Row | None:
         return None
     directory, _, name = roots.relative(root, full).rpartition("/")
     return files.find(db, root["id"], directory, name)
+
+
+def one_of(value: str | None, known: Iterable[str], what: str) -> None:
+    """Raise UsageError where a value is given that is none of the known ones."""
+    known = sorted(known)
+    if value is not None and value not in known:
+        raise UsageError(f"{value!r} is no {what}; there are {', '.join(known)}")
 
 
 def now() -> str:

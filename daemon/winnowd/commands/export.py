@@ -9,7 +9,11 @@ from winnowd.commands import common
 
 
 @click.command("export")
-@click.option("--state", help="Only documents in this state (indexed, review, rejected).")
+@click.option(
+    "--state",
+    type=click.Choice(("indexed", "review", "rejected")),
+    help="Only documents in this state (indexed, review, rejected).",
+)
 @common.options
 def command(config: str | None, db: str | None, as_json: bool, state: str | None) -> None:
     """Write all documents as JSON Lines: one record each, with metadata, pages, outline, passages and findings.

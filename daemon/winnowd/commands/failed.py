@@ -5,7 +5,7 @@ import sys
 import click
 
 from winnowd.commands import common
-from winnowd.errors import EXIT_NOTHING_FOUND, NothingFound, UsageError
+from winnowd.errors import EXIT_NOTHING_FOUND, FAILURES, NothingFound, UsageError
 
 
 @click.group("failed")
@@ -15,16 +15,17 @@ def command() -> None:
 
 @command.command("list")
 @click.option("--code", help="Only this failure code (encrypted, damaged, timed_out, ...).")
+@click.option("--waiting", is_flag=True, help="The files that wait for a later attempt instead.")
 @common.options
-def list_(config: str | None, db: str | None, as_json: bool, code: str | None) -> None:
+def list_(config: str | None, db: str | None, as_json: bool, code: str | None, waiting: bool) -> None:
     """List the files that should have been read and could not be, each with the reason."""
     from winnowd.store import files
 
+    common.one_of(code, FAILURES, "failure code")
     with common.reader(config, db) as connection:
         rows = connection.execute(
-            "SELECT id, reason, message, attempts FROM files "
-            "WHERE state = 'failed' AND reason = ifnull(?, reason) ORDER BY label",
-            (code,),
+            "SELECT id, reason, message, attempts FROM files WHERE state = ? AND reason = ifnull(?, reason) ORDER BY label",
+            ("pending" if waiting else "failed", code),
         ).fetchall()
         entries = [
             {
@@ -44,7 +45,7 @@ def list_(config: str | None, db: str | None, as_json: bool, code: str | None) -
 
 
 @command.command("retry")
-@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=common.PATH)
 @click.option("--code", help="All files with this failure code.")
 @click.option("--all", "everything", is_flag=True, help="All failed files.")
 @common.options
@@ -52,8 +53,10 @@ def retry(
     config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], code: str | None, everything: bool
 ) -> None:
     """Let failed files be read again by the next scan."""
+    from winnowd.render import plural
     from winnowd.store import queue, transaction
 
+    common.one_of(code, FAILURES, "failure code")
     if not paths and not code and not everything:
         raise UsageError("retry what? name paths, --code CODE or --all")
     with common.writer(config, db) as connection, transaction(connection):
@@ -70,4 +73,4 @@ def retry(
     if as_json:
         common.print_json({"retried": len(ids)})
     else:
-        click.echo(f"{len(ids)} files wait to be read again; `winnow scan` reads them")
+        click.echo(f"{plural(len(ids), 'file')} to be read again by the next scan")

@@ -14,7 +14,7 @@ METADATA = ("title", "author", "created", "modified", "language", "encoding")
 
 
 @click.command("process")
-@click.argument("file", type=click.Path())
+@click.argument("file", type=common.PATH)
 @common.json_option
 @click.pass_obj
 def command(config: str | None, as_json: bool, file: str) -> None:

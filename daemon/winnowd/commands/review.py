@@ -28,6 +28,7 @@ def list_(config: str | None, db: str | None, as_json: bool, check: str | None) 
     """List the documents that wait, each with its reasons."""
     from winnowd.store import review
 
+    common.one_of(check, _codes(), "check")
     with common.reader(config, db) as connection:
         entries = [_entry(connection, one) for one in review.waiting(connection, check)]
     if as_json:
@@ -40,7 +41,7 @@ def list_(config: str | None, db: str | None, as_json: bool, check: str | None) 
 
 
 @command.command("show")
-@click.argument("named", metavar="FILE|DIGEST", type=click.Path())
+@click.argument("named", metavar="FILE|DIGEST", type=common.PATH)
 @common.options
 def show(config: str | None, db: str | None, as_json: bool, named: str) -> None:
     """Show why a document waits, what was decided before, and the text of the pages in question."""
@@ -55,10 +56,11 @@ def show(config: str | None, db: str | None, as_json: bool, named: str) -> None:
     if as_json:
         common.print_json({**entry, "decisions": history, "withheld": withheld})
         return
+    from winnowd.disk import printable
     from winnowd.render import flat, safe
 
     for path in entry["paths"]:
-        click.secho(safe(path), bold=True)
+        click.secho(printable(path), bold=True)
     click.echo(f"{entry['digest']}: {entry['state']}")
     for reason in entry["reasons"]:
         click.echo(f"  {reason['code']}: {flat(reason['message'])}")
@@ -70,17 +72,19 @@ def show(config: str | None, db: str | None, as_json: bool, named: str) -> None:
 
 
 def _decision(decision: Decision, summary: str) -> click.Command:
-    @click.argument("named", metavar="[FILE|DIGEST...]", nargs=-1, type=click.Path())
+    @click.argument("named", metavar="[FILE|DIGEST...]", nargs=-1, type=common.PATH)
     @click.option("--check", help="All documents that wait for this reason.")
     @click.option("--note", help="A note that is kept with the decision.")
     @common.options
     def decide(
         config: str | None, db: str | None, as_json: bool, named: tuple[str, ...], check: str | None, note: str | None
     ) -> None:
+        from winnowd.render import plural
         from winnowd.store import review, transaction
 
         if not named and check is None:
             raise UsageError(f"{decision} what? name documents by path or digest, or --check CODE")
+        common.one_of(check, _codes(), "check")
         with common.writer(config, db) as connection:
             connection.execute("PRAGMA synchronous = FULL")  # a decision cannot be found again by a walk
             ids = _ids(connection, named, check)
@@ -89,7 +93,7 @@ def _decision(decision: Decision, summary: str) -> click.Command:
         if as_json:
             common.print_json({"decision": decision, "documents": len(states)})
         else:
-            click.echo(f"{len(states)} documents: {decision}")
+            click.echo(f"{decision}: {plural(len(states), 'document')}")
 
     return command.command(decision, help=summary)(decide)
 
@@ -100,10 +104,11 @@ reject = _decision("reject", "Take whole documents out of the search.")
 
 
 @command.command("retry")
-@click.argument("named", metavar="FILE|DIGEST...", nargs=-1, required=True, type=click.Path())
+@click.argument("named", metavar="FILE|DIGEST...", nargs=-1, required=True, type=common.PATH)
 @common.options
 def retry(config: str | None, db: str | None, as_json: bool, named: tuple[str, ...]) -> None:
     """Let documents be read again by the next scan."""
+    from winnowd.render import plural
     from winnowd.store import queue, review, transaction
 
     with common.writer(config, db) as connection, transaction(connection):
@@ -113,7 +118,13 @@ def retry(config: str | None, db: str | None, as_json: bool, named: tuple[str, .
     if as_json:
         common.print_json({"retried": len(ids)})
     else:
-        click.echo(f"{len(ids)} documents wait to be read again; `winnow scan` reads them")
+        click.echo(f"{plural(len(ids), 'document')} to be read again by the next scan")
+
+
+def _codes() -> set[str]:
+    from winnowd.checks import CHECKS
+
+    return {one.code for one in CHECKS}
 
 
 def _ids(db: sqlite3.Connection, named: tuple[str, ...], check: str | None) -> list[int]:

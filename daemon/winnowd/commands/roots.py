@@ -34,11 +34,12 @@ def list_(config: str | None, db: str | None, as_json: bool) -> None:
 
 
 @command.command("release")
-@click.argument("path", type=click.Path())
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.argument("path", type=common.PATH)
+@click.option("--yes", is_flag=True, help="Do not ask. Without a terminal nobody is asked.")
 @common.options
 def release(config: str | None, db: str | None, as_json: bool, path: str, yes: bool) -> None:
     """Remove the files of a folder that are held because too many vanished at once."""
+    from winnowd.render import plural
     from winnowd.store import roots, status, transaction
 
     with common.writer(config, db) as connection:
@@ -47,15 +48,16 @@ def release(config: str | None, db: str | None, as_json: bool, path: str, yes: b
         _ask(f"Remove {held} held files of {path} from the catalogue?", yes)
         with transaction(connection):
             removed = roots.release(connection, root["id"])
-    _say(as_json, {"released": removed}, f"{removed} files removed from the catalogue")
+    _say(as_json, {"released": removed}, f"{plural(removed, 'file')} removed from the catalogue")
 
 
 @command.command("forget")
-@click.argument("path", type=click.Path())
-@click.option("--yes", is_flag=True, help="Do not ask.")
+@click.argument("path", type=common.PATH)
+@click.option("--yes", is_flag=True, help="Do not ask. Without a terminal nobody is asked.")
 @common.options
 def forget(config: str | None, db: str | None, as_json: bool, path: str, yes: bool) -> None:
     """Take a folder and all its files out of the catalogue. The files themselves are not touched; decisions are kept."""
+    from winnowd.render import plural
     from winnowd.store import roots, status, transaction
 
     with common.writer(config, db) as connection:
@@ -64,7 +66,7 @@ def forget(config: str | None, db: str | None, as_json: bool, path: str, yes: bo
         _ask(f"Take {path} with {count} files out of the catalogue?", yes)
         with transaction(connection):
             removed = roots.forget(connection, root["id"])
-    _say(as_json, {"forgotten": removed}, f"{removed} files taken out of the catalogue")
+    _say(as_json, {"forgotten": removed}, f"{plural(removed, 'file')} taken out of the catalogue")
 
 
 def _root(db: sqlite3.Connection, path: str) -> sqlite3.Row:

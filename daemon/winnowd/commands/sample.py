@@ -56,9 +56,10 @@ def _document(db: sqlite3.Connection, document_id: int) -> dict[str, object]:
 
 
 def _print(document: dict[str, object]) -> None:
+    from winnowd.disk import printable
     from winnowd.render import flat, safe
 
-    click.secho(safe(str(document["path"])), bold=True)
+    click.secho(printable(str(document["path"])), bold=True)
     click.echo(f"{document['state']}, {document['format']}" + (f", {flat(document['title'])}" if document["title"] else ""))
     for finding in document["findings"] if isinstance(document["findings"], list) else ():
         click.echo(f"{finding['code']}: {flat(finding['message'])}")

@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from winnowd.drain import Progress
 
 
+STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
 @click.command("scan")
-@click.argument("paths", metavar="[PATH...]", nargs=-1, type=click.Path())
+@click.argument("paths", metavar="[PATH...]", nargs=-1, type=common.PATH)
 @click.option("--dry-run", is_flag=True, help="Only say what would be read and removed.")
 @click.option("--verify", is_flag=True, help="Hash also what looks unchanged.")
 @click.option("--watch", is_flag=True, help="Stay, and follow what changes, until interrupted.")
@@ -97,8 +100,8 @@ def _report(db: "sqlite3.Connection", progress: "Progress", as_json: bool) -> bo
     else:
         kept = ", ".join(f"{count:,} {state}" for state, count in states.items() if count)
         click.echo(f"{plural(sum(states.values()) - states['gone'], 'file')}: {kept or 'none'}")
-        read, known = plural(progress.extracted, "document"), plural(progress.linked, "known content")
-        click.echo(f"this scan: {read} read, {known}, {progress.removed:,} removed", err=True)
+        read, made = plural(progress.read, "file"), plural(progress.extracted, "new document")
+        click.echo(f"this scan: {read} read, {made}, {progress.linked:,} known, {progress.removed:,} removed", err=True)
         for message in troubled:
             click.echo(f"winnow: {message}", err=True)
         _hint(states)
@@ -122,12 +125,12 @@ class _Shown:
         self._last = 0.0
 
     def __enter__(self) -> "_Shown":
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPPING:
             signal.signal(number, self._stop)
         return self
 
     def __exit__(self, *_: object) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
+        for number in STOPPING:
             signal.signal(number, signal.SIG_DFL)
         if self._live:
             click.echo("\r\x1b[K", nl=False, err=True)

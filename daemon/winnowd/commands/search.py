@@ -28,7 +28,7 @@ class _Words(click.Command):
 
 @click.command("search", cls=_Words, context_settings={"ignore_unknown_options": True})
 @click.argument("words", metavar="WORDS...", nargs=-1, type=click.UNPROCESSED)
-@click.option("--under", type=click.Path(), help="Only files below this folder.")
+@click.option("--under", type=common.PATH, help="Only files below this folder.")
 @click.option("--format", "format_", help="Only documents of this format (pdf, docx, html, ...).")
 @click.option("--language", help="Only documents in this language (en, de, ...).")
 @click.option("--since", metavar="DATE", help="Only files modified in or after this year, month or day.")
@@ -53,10 +53,21 @@ def command(ctx: click.Context, /, config: str | None, db: str | None, as_json: 
         common.print_json([asdict(hit) for hit in answer.hits])
     else:
         _print(answer)
-    if answer.cut:
-        click.echo(f"winnow: {answer.cut}", err=True)
+    for line in _remarks(answer, _strings(asked["words"])):
+        click.echo(f"winnow: {line}", err=True)
     if not answer.hits:
         sys.exit(EXIT_NOTHING_FOUND)
+
+
+def _remarks(answer: "Answer", typed: tuple[str, ...]) -> list[str]:
+    """What there is to say about an answer: that it was cut, or that something was taken for a word."""
+    remarks = [answer.cut] if answer.cut else []
+    if answer.total is not None and answer.total > len(answer.hits) > 0:
+        remarks.append(f"{len(answer.hits):,} of {answer.total:,} documents are shown; --limit shows more")
+    options = [word for word in typed if word.startswith("--")]
+    if options and not answer.hits:
+        remarks.append(f"{options[0]} is no option of search and was taken as a word")
+    return remarks
 
 
 def _query(ctx: click.Context, asked: dict[str, object]) -> "Query":
@@ -84,7 +95,8 @@ def _strings(words: object) -> tuple[str, ...]:
 
 
 def _print(answer: "Answer") -> None:
-    from winnowd.render import flat, safe
+    from winnowd.disk import printable
+    from winnowd.render import flat
 
     if not common.to_terminal():
         rows = [(h.path, h.page_label or h.page_index, h.heading_path, h.state, h.title, h.snippet) for h in answer.hits]
@@ -98,4 +110,4 @@ def _print(answer: "Answer") -> None:
         click.echo("".join(f"  · {part}" for part in place))
         if hit.snippet:
             click.echo("  " + " ".join(hit.snippet.split()))
-        click.secho(f"  {safe(hit.path)}" + (f" and {len(hit.paths) - 1} more" if len(hit.paths) > 1 else ""), dim=True)
+        click.secho(f"  {printable(hit.path)}" + (f" and {len(hit.paths) - 1} more" if len(hit.paths) > 1 else ""), dim=True)

@@ -13,7 +13,7 @@ _Part = Callable[[sqlite3.Connection, sqlite3.Row, bool], None]
 
 
 @click.command("show")
-@click.argument("named", metavar="FILE|DIGEST", type=click.Path())
+@click.argument("named", metavar="FILE|DIGEST", type=common.PATH)
 @click.option("--page", "page", metavar="LABEL", help="Only this page, by its label, else by its number from 1.")
 @click.option("--outline", is_flag=True, help="The outline: bookmarks or headings.")
 @click.option("--metadata", is_flag=True, help="Every fact with its source; the believed ones are marked.")

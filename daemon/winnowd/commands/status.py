@@ -84,6 +84,9 @@ def _print(account: dict[str, object]) -> None:
     rows = [(state, count) for state, count in files.items()]
     common.print_rows(("state", "files"), [*rows, ("all but gone", sum(files.values()) - files["gone"])])
     if not common.to_terminal():
+        for root in _list(account["roots"]):
+            if root["message"]:
+                click.echo(f"winnow: {root['message']}", err=True)
         return
     from winnowd.render import size
 

@@ -10,14 +10,13 @@ from winnowd.commands import common
 from winnowd.errors import EXIT_NOTHING_FOUND
 
 WORDS = {
-    "indexed": "Its text is searchable.",
     "pending": "It waits to be read.",
     "gone": "It is held: a walk did not find it.",
 }
 
 
 @click.command("why")
-@click.argument("path", type=click.Path())
+@click.argument("path", type=common.PATH)
 @common.options
 def command(config: str | None, db: str | None, as_json: bool, path: str) -> None:
     """Explain what became of a path: its state, the reason, and what was found in it."""
@@ -50,13 +49,29 @@ def _known(db: sqlite3.Connection, row: sqlite3.Row) -> dict[str, object]:
         "path": files.path_of(db, row["id"]),
         "state": row["state"],
         "reason": row["reason"],
-        "message": row["message"] or WORDS.get(row["state"]),
+        "message": row["message"] or (_searchable(db, document_id) if row["state"] == "indexed" else WORDS.get(row["state"])),
         **{key: row[key] for key in keys},
         "root": {"state": root["state"], "message": root["message"], "walked_at": root["walked_at"]},
         "same_content": [files.path_of(db, other["id"]) for other in others],
         "findings": [dict(finding) for finding in findings],
         "decisions": [{key: one[key] for key in ("decision", "who", "at", "note")} for one in decisions],
     }
+
+
+def _searchable(db: sqlite3.Connection, document_id: int) -> str:
+    from winnowd.store.index import span
+
+    counts = [
+        db.execute(f"SELECT count(*) FROM {table} WHERE id BETWEEN ? AND ?", span(document_id)).fetchone()[0]
+        for table in ("passages", "withheld")
+    ]
+    if not any(counts):
+        return "It holds no text that could be searched."
+    return (
+        "Its text is searchable."
+        if not counts[1]
+        else "Its good pages are searchable; a person decided that the rest stays out."
+    )
 
 
 def _unknown(db: sqlite3.Connection, full: str, config: str | None) -> dict[str, object]:
@@ -90,17 +105,19 @@ def _nothing(path: str, reason: str, message: str) -> dict[str, object]:
 
 
 def _print(answer: dict[str, object]) -> None:
-    from winnowd.render import flat, safe
+    from winnowd.disk import printable
+    from winnowd.render import flat
 
     click.echo(
-        f"{safe(str(answer['path']))}: {answer['state'] or 'unknown'}" + (f" ({answer['reason']})" if answer["reason"] else "")
+        f"{printable(str(answer['path']))}: {answer['state'] or 'unknown'}"
+        + (f" ({answer['reason']})" if answer["reason"] else "")
     )
     click.echo(f"  {flat(answer['message'])}")
     findings, others, decisions = (answer.get(key) for key in ("findings", "same_content", "decisions"))
     for finding in findings if isinstance(findings, list) else ():
         click.echo(f"  {finding['code']}: {flat(finding['message'])}")
     for path in others if isinstance(others, list) else ():
-        click.echo(f"  same content: {safe(path)}")
+        click.echo(f"  same content: {printable(path)}")
     for one in decisions if isinstance(decisions, list) else ():
         click.echo(f"  {one['decision']} by {one['who']} at {one['at']}" + (f": {flat(one['note'])}" if one["note"] else ""))
     for key in ("digest", "format", "next_attempt"):

@@ -46,14 +46,20 @@ def open_writer(path: Path) -> sqlite3.Connection:
     Raises StoreError where the file is no database, belongs to a newer Winnow, or its folder cannot be written.
     """
     try:
+        if str(path) != ":memory:":
+            # SQLite would make it readable by others and writable by nobody else; its log files copy the mode of this one.
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660))
         db = _connect(":memory:" if str(path) == ":memory:" else f"file:{_quoted(path)}?mode=rwc")
         _refuse_foreign(db, path)
         _refuse_newer(db, path)
         _tune(db)
         if _version(db) < SCHEMA_VERSION:
             _migrate(db)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be used as a database: {error.strerror}") from None
     except sqlite3.Error as error:
-        raise StoreError(f"{path}: cannot be used as a database: {error}") from None
+        hint = f" ({path.name}-wal and {path.name}-shm must be writable too)" if "readonly" in str(error) else ""
+        raise StoreError(f"{path}: cannot be used as a database: {error}{hint}") from None
     return db
 
 

@@ -5,7 +5,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 
 from winnowd.cjk import spaced
-from winnowd.disk import join, label, loaded, printable, stored
+from winnowd.disk import exact, join, label, loaded, stored
 from winnowd.errors import state_of_failure
 from winnowd.model import Change, Stamp
 from winnowd.reconcile import Row
@@ -111,11 +111,11 @@ def find(db: sqlite3.Connection, root_id: int, directory: str, name: str) -> sql
 
 
 def path_of(db: sqlite3.Connection, file_id: int) -> str:
-    """The full path of a file, printable on one line."""
+    """The full path of a file, as JSON may hold it."""
     row = db.execute(
         "SELECT roots.path AS root, directory, name FROM files JOIN roots ON roots.id = root_id WHERE files.id = ?", (file_id,)
     ).fetchone()
-    return printable(join(loaded(row["root"]), loaded(row["directory"]), loaded(row["name"])))
+    return exact(join(loaded(row["root"]), loaded(row["directory"]), loaded(row["name"])))
 
 
 def hold(db: sqlite3.Connection, file_ids: Iterable[int]) -> int:
