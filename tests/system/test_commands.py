@@ -201,3 +201,53 @@ def test_the_wheel_holds_the_command_and_the_units():
     assert project["project"]["scripts"] == {"winnow": "winnowd.__main__:main"}
     assert project["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"] == ["daemon/winnowd"]
     assert sys.version_info >= (3, 11)
+
+
+def test_output_that_cannot_be_written_is_one_clear_line(filled):
+    with open("/dev/full", "w") as full:
+        argv = command("export", "--db", filled.db)
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (1, 1), done.stderr
+
+
+def test_a_closed_output_is_no_traceback(filled):
+    words = " ".join(map(str, command("search", "--db", filled.db, "dunlin")))
+    done = subprocess.run(["sh", "-c", f"{words} >&-"], capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
+
+
+def test_a_path_that_cannot_be_read_can_be_asked_about(filled):
+    path = filled.root / "two.txt"
+    path.chmod(0)
+    assert filled.ask("why", path)["state"] == "indexed"
+    path.chmod(0o644)
+
+
+def test_the_database_can_be_written_by_its_group_as_far_as_the_umask_allows(share):
+    share.write("a.txt", "word")
+    argv = command("scan", "--db", share.db, share.root)
+    subprocess.run(["sh", "-c", "umask 007; exec " + " ".join(map(str, argv))], check=True, capture_output=True)
+    assert share.db.stat().st_mode & 0o777 == 0o660
+
+
+@pytest.mark.parametrize("args", [("review", "list", "--check", "scaned"), ("failed", "list", "--code", "nosuch")])
+def test_an_unknown_code_is_named_with_those_that_exist(filled, args):
+    done = filled.run(*args[:2], "--db", filled.db, *args[2:], code=2)
+    assert args[-1] in done.stderr
+    assert "damaged" in done.stderr
+
+
+def test_a_mistyped_option_of_search_is_pointed_out_when_nothing_was_found(filled):
+    done = filled.run("search", "--db", filled.db, "--undr", "x", "dunlin", code=4)
+    assert "--undr" in done.stderr
+
+
+def test_an_answer_that_was_cut_says_so(filled):
+    done = filled.run("search", "--db", filled.db, "--limit", "1", "dunlin OR sanderling")
+    assert "--limit shows more" in done.stderr
+    assert filled.run("search", "--db", filled.db, "--limit", "9", "dunlin OR sanderling").stderr == ""
+
+
+def test_files_that_wait_can_be_listed(filled):
+    assert filled.ask("failed", "list", "--waiting") == []
+    assert len(filled.ask("failed", "list")) == 1

@@ -53,17 +53,17 @@ def command(ctx: click.Context, /, config: str | None, db: str | None, as_json: 
         common.print_json([asdict(hit) for hit in answer.hits])
     else:
         _print(answer)
-    for line in _remarks(answer, _strings(asked["words"])):
+    for line in _remarks(answer, limit, _strings(asked["words"])):
         click.echo(f"winnow: {line}", err=True)
     if not answer.hits:
         sys.exit(EXIT_NOTHING_FOUND)
 
 
-def _remarks(answer: "Answer", typed: tuple[str, ...]) -> list[str]:
+def _remarks(answer: "Answer", limit: int, typed: tuple[str, ...]) -> list[str]:
     """What there is to say about an answer: that it was cut, or that something was taken for a word."""
     remarks = [answer.cut] if answer.cut else []
-    if answer.total is not None and answer.total > len(answer.hits) > 0:
-        remarks.append(f"{len(answer.hits):,} of {answer.total:,} documents are shown; --limit shows more")
+    if len(answer.hits) == limit and answer.total != limit:
+        remarks.append(f"the first {limit:,} documents are shown; --limit shows more")
     options = [word for word in typed if word.startswith("--")]
     if options and not answer.hits:
         remarks.append(f"{options[0]} is no option of search and was taken as a word")
