@@ -12,6 +12,9 @@ from winnowd.clean.joining import finish_sentences
 from winnowd.config import CheckSettings
 from winnowd.model import FURNITURE, Document, Draft, Extraction, Finding, Format, Page
 
+OF_WHAT_IS_MISSING = frozenset({"bounded", "truncated"})
+"""Findings that say nothing against the text that is there: a person looks at the document, but its text need not wait."""
+
 
 def refine(extraction: Extraction, digest: str, recipe: str, settings: CheckSettings) -> Document:
     """Everything that will be stored of a content: cleaned, split into passages, measured and judged.
@@ -50,7 +53,8 @@ def judged(pages: tuple[Page, ...], findings: tuple[Finding, ...], *, paged: boo
     Where a format has no pages of its own, what is said of the document is said of its only page.
     """
     named = _flagged(findings)
-    whole = not paged and checks.verdict(findings) == "review"
+    of_the_text = tuple(finding for finding in findings if finding.code not in OF_WHAT_IS_MISSING)
+    whole = not paged and checks.verdict(of_the_text) == "review"
     return tuple(replace(page, verdict="review" if whole or page.index in named else "accepted") for page in pages)
 
 

@@ -75,3 +75,16 @@ def test_a_recipe_changes_with_the_libraries_and_with_the_thresholds() -> None:
     assert recipe(pdf, ("mupdf-2.1",), SETTINGS) != usual
     assert recipe(pdf, ("mupdf-2.0",), SETTINGS.model_copy(update={"cid_share": 0.5})) != usual
     assert recipe(pdf, ("mupdf-2.0",), CheckSettings()) == usual
+
+
+def test_a_text_that_was_cut_at_the_limit_is_for_review_but_what_was_read_is_searchable():
+    from winnowd.config import CheckSettings
+    from winnowd.model import Block, Extraction, Note
+    from winnowd.pipeline import refine
+
+    blocks = (Block("paragraph", "A long text about the harbour and its boats. " * 20, page=0),)
+    document = refine(
+        Extraction("text", blocks=blocks, notes=(Note("bounded", "The rest was left out"),)), "0" * 64, "r", CheckSettings()
+    )
+    assert document.verdict == "review"
+    assert [page.verdict for page in document.pages] == ["accepted"]

@@ -8,7 +8,7 @@ too many words that stand nowhere else, and are done with at once.
 from collections import Counter
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
-from heapq import nsmallest
+from itertools import chain
 
 CANDIDATES = 8  # filed under one word at most, so that a form filled in ten thousand times stays cheap
 LEAST_WORDS = 12  # different ones; shorter passages repeat by nature: headings, addresses, rows of a table
@@ -16,18 +16,19 @@ LEAST_WORDS = 12  # different ones; shorter passages repeat by nature: headings,
 
 def near_identical(texts: Sequence[str], likeness: float) -> int:
     """How many of the texts are at least this much like one before them (share of common runs of three words, 0..1)."""
+    if len(texts) < 2:
+        return 0
     bags = [frozenset(text.lower().split()) for text in texts]
-    often: Counter[str] = Counter()
-    for bag in bags:
-        often.update(bag)
-    alone = frozenset(word for word, times in often.items() if times == 1)
+    often = Counter(chain.from_iterable(bags))
+    alone = frozenset([word for word, times in often.items() if times == 1])
     filed: dict[str, list[int]] = {}
     count = 0
     for number, bag in enumerate(bags):
-        spare = int((1 - likeness) * len(bag)) + 1 - len(bag & alone)
+        shared = bag - alone
+        spare = int((1 - likeness) * len(bag)) + 1 - (len(bag) - len(shared))
         if len(bag) < LEAST_WORDS or spare <= 0:
             continue
-        rarest = nsmallest(spare, bag - alone, key=lambda word: (often[word], word))
+        rarest = [word for _, word in sorted(zip(map(often.__getitem__, shared), shared, strict=True))[:spare]]
         earlier = dict.fromkeys(other for word in rarest for other in filed.get(word, ()))
         # The sets of words first: they are at hand, and passages alike in their runs of words are alike in their words.
         close = (other for other in earlier if _share(bag, bags[other]) >= likeness)

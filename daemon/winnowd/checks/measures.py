@@ -41,7 +41,7 @@ LEGACY_LETTER = re.compile("[\u00c0-\u00ff]")
 LATIN_WORD = re.compile("[A-Za-z\u00c0-\u00ff]{3,}")
 BESIDE_LOST = re.compile(r"(?<=[^\W\d_][^\W\d_])\ufffd|\ufffd(?=[^\W\d_]{2})|(?<=[^\W\d_])\ufffd(?=[^\W\d_])")
 """A lost letter stands inside a word or beside two letters; beside one it may be a bracket of a formula."""
-CONTROL = re.compile("[\0-\x08\x0e-\x1b\x7f]")
+CONTROLS = bytes([*range(9), *range(14, 28), 127])
 NOT_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
 ASCII = re.compile("[\0-\x7f]+")
 ODD_TOKEN = re.compile(r"[A-Za-z]+[^A-Za-z\s'’.,/@&:_-]+[A-Za-z]+|[A-Za-z]+\d+[A-Za-z]+")
@@ -77,7 +77,8 @@ def _texts(blocks: Iterable[Block]) -> dict[int, str]:
 def _measures(page: Page, raw: str, text: str) -> Measures:
     tokens = text.split()
     lengths = list(map(len, tokens))
-    chars, letters = sum(lengths), _letters(text)
+    beyond = "" if text.isascii() else ASCII.sub("", text)
+    chars, letters = sum(lengths), _letters(text, beyond)
     bad, private = _spoilt(raw)
     cids = CID.findall(text) if "(cid:" in text else []
     sample = tokens[:: max(1, len(tokens) // SAMPLE)]
@@ -91,10 +92,10 @@ def _measures(page: Page, raw: str, text: str) -> Measures:
         private_use=private,
         cid_tokens=len(cids),
         cid_share=_share(sum(map(len, cids)), chars),
-        single_letters=_single_letters(text, letters) if lengths.count(1) >= FEWEST_SINGLE else 0.0,
-        long_tokens=_long_tokens(text, letters) if max(lengths, default=0) >= LONG_LETTERS else 0.0,
-        legacy_letters=_legacy_letters(text),
-        mojibake=_mojibake(text),
+        single_letters=_single_letters(text, letters) if _singles_follow(lengths) else 0.0,
+        long_tokens=_long_tokens(tokens, letters) if max(lengths, default=0) >= LONG_LETTERS else 0.0,
+        legacy_letters=_legacy_letters(text, beyond),
+        mojibake=_mojibake(text, beyond),
         function_words=_function_words(sample) if pairs is not None and pairs < SUSPICIOUS_PAIRS else None,
         letter_pairs=pairs,
         odd_tokens=_odd_tokens(text, tokens) if page.hidden_share >= HIDDEN else 0.0,
@@ -105,10 +106,9 @@ def _chars(text: str) -> int:
     return sum(map(len, text.split()))
 
 
-def _letters(text: str) -> int:
-    """How many letters a text has; those of ASCII are counted at the speed of bytes."""
-    plain = len(text.encode("ascii", "ignore").translate(None, NOT_LETTERS))
-    return plain if text.isascii() else plain + sum(map(str.isalpha, ASCII.sub("", text)))
+def _letters(text: str, beyond: str) -> int:
+    """How many letters a text has, given what of it lies beyond ASCII; the others are counted at the speed of bytes."""
+    return len(text.encode("ascii", "ignore").translate(None, NOT_LETTERS)) + sum(map(str.isalpha, beyond))
 
 
 def _spoilt(raw: str) -> tuple[float, float]:
@@ -116,11 +116,12 @@ def _spoilt(raw: str) -> tuple[float, float]:
 
     Runs of one character count as two: a dotted line of odd signs is one mistake, not a hundred.
     """
-    if raw.isascii() and not CONTROL.search(raw):
+    plain = raw.encode("ascii", "ignore")
+    controls = len(plain) - len(plain.translate(None, CONTROLS))
+    beyond = set() if raw.isascii() else set(ASCII.sub("", raw))
+    if not controls and all(_kind(char) in ("", "blank") for char in beyond):
         return 0.0, 0.0
     kinds = {char: _kind(char) for char in set(raw)}
-    if not any(kinds.values()):
-        return 0.0, 0.0
     short = REPEATED.sub(r"\1\1", raw)
     counts = {kind: sum(short.count(char) for char in kinds if kinds[char] == kind) for kind in ("bad", "private", "blank")}
     chars = len(short) - counts["blank"]
@@ -148,16 +149,22 @@ def _single_letters(text: str, letters: int) -> float:
     return _share(inside, letters) if inside >= FEWEST_SPACED else 0.0
 
 
-def _long_tokens(text: str, letters: int) -> float:
+def _singles_follow(lengths: list[int]) -> bool:
+    """Whether so many tokens of one character follow one another that a look at the text pays; the last may end in a stop."""
+    return b"\1" * (FEWEST_SINGLE - 1) in bytes([length if length < 255 else 255 for length in lengths])
+
+
+def _long_tokens(tokens: list[str], letters: int) -> float:
     """The share of the letters in words of 28 letters and more, where at least five such words differ."""
-    found = [word for token in text.split() if not ADDRESS.search(token) for word in LONG.findall(token)]
+    long = [token for token in tokens if len(token) >= LONG_LETTERS]
+    found = [word for token in long if not ADDRESS.search(token) for word in LONG.findall(token)]
     words = [word for word in found if len(HUMP.findall(word)) < 2]
     return _share(sum(map(len, words)), letters) if len(set(words)) >= FEWEST_LONG else 0.0
 
 
-def _legacy_letters(text: str) -> float:
+def _legacy_letters(text: str, beyond: str) -> float:
     """The share of accented Latin-1 letters in Latin words: text of an 8-bit code page of another script has little else."""
-    if not LEGACY_LETTER.search(text):
+    if len(LEGACY_LETTER.findall(beyond)) < FEWEST_ACCENTED:
         return 0.0
     words = [word for word in LATIN_WORD.findall(text) if LEGACY_LETTER.search(word)]
     accented = sum(len(word) - len(word.encode("ascii", "ignore")) for word in words)
@@ -166,23 +173,28 @@ def _legacy_letters(text: str) -> float:
     return _share(accented, sum(map(len, LATIN_WORD.findall(text))))
 
 
-def _mojibake(text: str) -> float:
+def _mojibake(text: str, beyond: str) -> float:
     """The share of what lies beyond ASCII that looks like UTF-8 read as an 8-bit code page."""
-    if text.isascii():
+    if not TWICE.search(beyond):
         return 0.0
-    beyond = len(text) - len(text.encode("ascii", "ignore"))
     inside = sum(map(len, TWICE.findall(text)))
-    return _share(inside, beyond) if inside >= FEWEST_TWICE else 0.0
+    return _share(inside, len(beyond)) if inside >= FEWEST_TWICE else 0.0
 
 
 def _pairs(sample: list[str]) -> float | None:
     """How likely the letters follow one another, where enough of the words are plain Latin ones: code and tables drop out."""
     folded = letter_pairs.fold(" ".join(sample))
     words = letter_pairs.plain_words(folded)
+    return letter_pairs.likelihood(words) if _mostly_plain(words, folded) else None
+
+
+def _mostly_plain(words: list[str], folded: str) -> bool:
+    """Whether the plain words are enough of a text: of its tokens with a letter, and of the length of those from there on."""
+    letters = sum(map(len, words))
+    if len(words) >= PLAIN_WORDS * len(folded.split()) and letters >= PLAIN_LETTERS * len(folded):
+        return True  # enough of all tokens is enough of those with a letter
     with_letter = WITH_LETTER.findall(folded)
-    if len(words) < PLAIN_WORDS * len(with_letter) or sum(map(len, words)) < PLAIN_LETTERS * sum(map(len, with_letter)):
-        return None
-    return letter_pairs.likelihood(words)
+    return len(words) >= PLAIN_WORDS * len(with_letter) and letters >= PLAIN_LETTERS * sum(map(len, with_letter))
 
 
 def _function_words(sample: list[str]) -> float | None:
@@ -205,8 +217,8 @@ def _languages() -> dict[str, tuple[str, ...]]:
 
     found: dict[str, list[str]] = {}
     for language in sorted(justext.get_stoplists()):
-        lines = (pkgutil.get_data("justext", f"stoplists/{language}.txt") or b"").decode("utf-8").split("\n")
-        for word in dict.fromkeys(line.strip().lower() for line in lines[:LISTED]):
+        lines = (pkgutil.get_data("justext", f"stoplists/{language}.txt") or b"").split(b"\n", LISTED)
+        for word in dict.fromkeys(line.decode("utf-8").strip().lower() for line in lines[:LISTED]):
             if len(word) > 1:
                 found.setdefault(word, []).append(language)
     return {word: tuple(languages) for word, languages in found.items()}

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import lru_cache
 
-from winnowd.model import Block, Extraction, Metadata, OutlineEntry, Step
+from winnowd.model import Block, Extraction, Fact, Metadata, OutlineEntry, Page, Step
 
 MENDED_SHARE = 0.9
 """Text is mended only if so much of what lies beyond ASCII reads as UTF-8 decoded twice: good text holds no such pairs."""
@@ -25,6 +25,17 @@ _BREAKS = "\x0b\x0c\r\x85\u2028\u2029"
 _COMPATIBLE = "\ufb00-\ufb06\ufb13-\ufb17\ufb50-\ufdcf\ufdf0-\ufdfc\ufe70-\ufefc\uff01-\uff5e\uff65-\uff9f"
 
 ODD = re.compile(rf"[{_LOST}{_BLANKS}{_BREAKS}{_COMPATIBLE}\u2010\u2011\u200c\u200d\ud800-\udfff]")
+COMMON = {
+    "\xa0": " ",
+    "\u2002": " ",
+    "\u2003": " ",
+    "\u2009": " ",
+    "\u202f": " ",
+    "\u2010": "-",
+    "\u2011": "-",
+    "\u200b": "",
+} | {"\ufeff": "", "\ufb00": "ff", "\ufb01": "fi", "\ufb02": "fl", "\ufb03": "ffi", "\ufb04": "ffl"}
+"""The odd characters of most documents: what stands beside them does not matter, so the tables below need not be asked."""
 LOST = re.compile(f"[{_LOST}]+")
 BLANKS = re.compile(f"[{_BLANKS}]")
 BREAKS = re.compile(f"\r\n|[{_BREAKS}]")
@@ -62,16 +73,24 @@ def mend_mojibake(extraction: Extraction) -> tuple[Extraction, Step]:
 
 def normalise_characters(extraction: Extraction) -> tuple[Extraction, Step]:
     """Bring every text into NFC with plain blanks, hyphens and letters; take out what shows nothing or cannot be stored."""
+    everything = _everything(extraction)
+    if not ODD.search(everything) and (everything.isascii() or unicodedata.is_normalized("NFC", everything)):
+        return extraction, Step("normalise_characters", 0)
     return _each(extraction, "normalise_characters", normal)
 
 
 def join_accents(extraction: Extraction) -> tuple[Extraction, Step]:
     """Put accents that a font sets apart back on their letters; the acute is left, since it is misused as an apostrophe."""
+    everything = _everything(extraction)
+    if not any(mark in everything for mark in MARKS):
+        return extraction, Step("join_accents", 0)
     return _each(extraction, "join_accents", _with_accents)
 
 
 def drop_soft_hyphens(extraction: Extraction) -> tuple[Extraction, Step]:
     """Take out the marks that say where a word may be divided, and put words together that were divided there."""
+    if "\xad" not in _everything(extraction):
+        return extraction, Step("drop_soft_hyphens", 0)
     return _each(extraction, "drop_soft_hyphens", _without_soft_hyphens)
 
 
@@ -83,7 +102,11 @@ def normal(text: str) -> str:
     >>> normal("\ud83d\udea2\udc00\0")
     '🚢'
     """
-    if ODD.search(text):
+    odd = set(ODD.findall(text))
+    if odd <= COMMON.keys():
+        for char in odd:
+            text = text.replace(char, COMMON[char])
+    else:
         if SURROGATE.search(text):
             # Pairs written one by one (as numeric references) are characters after all; what stands alone is not.
             text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "ignore")
@@ -135,14 +158,30 @@ def _byte(char: str) -> bytes:
         return char.encode("latin-1")  # the five bytes that cp1252 leaves open
 
 
+def _everything(extraction: Extraction) -> str:
+    """Every text that a person or a search may see, as one: a look at it tells whether a step has anything to do."""
+    metadata = extraction.metadata
+    texts: list[str | None] = [block.text for block in extraction.blocks]
+    texts += [page.label for page in extraction.pages]
+    for entry in extraction.outline:
+        texts += (entry.title, entry.page_label)
+    for fact in metadata.facts:
+        texts += (fact.key, fact.value)
+    texts += (metadata.title, metadata.author, metadata.created, metadata.modified, metadata.language, metadata.encoding)
+    return "\n".join([text for text in texts if text])
+
+
 def _each(extraction: Extraction, step: str, change: Callable[[str], str]) -> tuple[Extraction, Step]:
     """The extraction with a change made to every text that a person or a search may see."""
-    blocks = tuple(_block(block, change) for block in extraction.blocks)
+    blocks = tuple([_block(block, change) for block in extraction.blocks])
     touched = sum(new is not old for new, old in zip(blocks, extraction.blocks, strict=True))
     outline = tuple(_entry(entry, change) for entry in extraction.outline)
-    pages = tuple(replace(page, label=change(page.label)) if page.label else page for page in extraction.pages)
+    pages = tuple(_page(page, change) for page in extraction.pages)
     metadata = _metadata(extraction.metadata, change)
     return replace(extraction, blocks=blocks, outline=outline, pages=pages, metadata=metadata), Step(step, touched)
+
+
+# Most records stay as they are, and to make a new one costs more than to look.
 
 
 def _block(block: Block, change: Callable[[str], str]) -> Block:
@@ -151,7 +190,18 @@ def _block(block: Block, change: Callable[[str], str]) -> Block:
 
 
 def _entry(entry: OutlineEntry, change: Callable[[str], str]) -> OutlineEntry:
-    return replace(entry, title=change(entry.title), page_label=_maybe(entry.page_label, change))
+    title, label = change(entry.title), _maybe(entry.page_label, change)
+    return entry if (title, label) == (entry.title, entry.page_label) else replace(entry, title=title, page_label=label)
+
+
+def _page(page: Page, change: Callable[[str], str]) -> Page:
+    label = _maybe(page.label, change)
+    return page if label == page.label else replace(page, label=label)
+
+
+def _fact(fact: Fact, change: Callable[[str], str]) -> Fact:
+    key, value = change(fact.key), change(fact.value)
+    return fact if (key, value) == (fact.key, fact.value) else replace(fact, key=key, value=value)
 
 
 def _metadata(metadata: Metadata, change: Callable[[str], str]) -> Metadata:
@@ -163,7 +213,7 @@ def _metadata(metadata: Metadata, change: Callable[[str], str]) -> Metadata:
         modified=_maybe(metadata.modified, change),
         language=_maybe(metadata.language, change),
         encoding=_maybe(metadata.encoding, change),
-        facts=tuple(replace(fact, key=change(fact.key), value=change(fact.value)) for fact in metadata.facts),
+        facts=tuple(_fact(fact, change) for fact in metadata.facts),
     )
 
 

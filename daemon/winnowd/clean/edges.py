@@ -4,6 +4,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 
 from winnowd.model import FURNITURE, Block, Extraction, Page
 
@@ -31,11 +32,7 @@ class EdgeLine:
     height: float
     size: float
     own: bool
-
-    @property
-    def cells(self) -> tuple[str, ...]:
-        """What stands apart in it, from left to right."""
-        return tuple(cell for cell in CELLS.split(self.text) if cell.strip())
+    cells: tuple[str, ...]  # what stands apart in it, from left to right
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +66,19 @@ def edges_of(extraction: Extraction) -> Iterator[list[Row]]:
             sizes[block.size or 0.0] += len(block.text)
     body = sizes.most_common(1)[0][0] if sizes else 0.0
     for page in extraction.pages:
-        lines = sorted(_lines(extraction.blocks, of_page[page.index], page), key=lambda line: line.y)
-        yield _rows(lines, page, body, top=True)
-        yield _rows(lines[::-1], page, body, top=False)
+        places = sorted(_places(extraction.blocks, of_page[page.index], page), key=itemgetter(0))
+        yield _rows(extraction.blocks, places, page, body, top=True)
+        yield _rows(extraction.blocks, places[::-1], page, body, top=False)
 
 
-def _lines(blocks: tuple[Block, ...], numbers: list[int], page: Page) -> Iterator[EdgeLine]:
+_Place = tuple[float, float, int, int, str]
+"""Of a line: y, height, number of its block, its own number, and its text. Of ten lines nine stay no more than that."""
+
+
+def _places(blocks: tuple[Block, ...], numbers: list[int], page: Page) -> Iterator[_Place]:
     """The lines that may belong to the edges. Those of a block share its place evenly; without places their order stands in."""
-    total = sum(blocks[number].text.count("\n") + 1 for number in numbers)
+    placed = page.height > 0 and all(blocks[number].box is not None for number in numbers)
+    total = 0 if placed else sum(blocks[number].text.count("\n") + 1 for number in numbers)
     before = 0
     for number in numbers:
         block = blocks[number]
@@ -88,27 +90,33 @@ def _lines(blocks: tuple[Block, ...], numbers: list[int], page: Page) -> Iterato
         near = range(len(texts)) if len(texts) <= 2 * LINES else [*range(LINES), *range(len(texts) - LINES, len(texts))]
         for line in near:
             if texts[line].strip():
-                own = block.kind in OWN
-                yield EdgeLine(number, line, texts[line], start + line * height, height, block.size or 0.0, own)
+                yield start + line * height, height, number, line, texts[line]
         before += len(texts)
 
 
-def _rows(lines: list[EdgeLine], page: Page, body: float, *, top: bool) -> list[Row]:
-    height = page.height if page.height > 0 else HEIGHT
-    groups: list[list[EdgeLine]] = []
-    for line in lines:
-        if groups and abs(line.y - groups[-1][0].y) < SAME_ROW:
-            groups[-1].append(line)
+def _rows(blocks: tuple[Block, ...], places: list[_Place], page: Page, body: float, *, top: bool) -> list[Row]:
+    page_height = page.height if page.height > 0 else HEIGHT
+    groups: list[list[_Place]] = []
+    for place in places:
+        if groups and abs(place[0] - groups[-1][0][0]) < SAME_ROW:
+            groups[-1].append(place)
         elif len(groups) <= ROWS:
-            groups.append([line])
+            groups.append([place])
         else:
             break
     rows = []
     for depth, group in enumerate(groups[:ROWS]):
-        first = group[0]
-        if first.y > EDGE * height if top else first.y + first.height < (1 - EDGE) * height:
+        y, height = group[0][:2]
+        if y > EDGE * page_height if top else y + height < (1 - EDGE) * page_height:
             break
-        detached = depth + 1 == len(groups) or abs(groups[depth + 1][0].y - first.y) > DETACHED * first.height
-        in_order = tuple(sorted(group, key=lambda line: (line.block, line.line)))
-        rows.append(Row(page.index, top, depth, in_order, detached, body))
+        detached = depth + 1 == len(groups) or abs(groups[depth + 1][0][0] - y) > DETACHED * height
+        in_order = sorted(group, key=itemgetter(2, 3))
+        rows.append(Row(page.index, top, depth, tuple(_line(blocks, place) for place in in_order), detached, body))
     return rows
+
+
+def _line(blocks: tuple[Block, ...], place: _Place) -> EdgeLine:
+    y, height, number, line, text = place
+    block = blocks[number]
+    cells = tuple(cell for cell in CELLS.split(text) if cell.strip())
+    return EdgeLine(number, line, text, y, height, block.size or 0.0, block.kind in OWN, cells)

@@ -7,7 +7,7 @@ from functools import lru_cache
 REPEATS = 3  # pages, at the very least, before anything at their edge is believed
 DENSE = 0.5  # share of the pages between the first and the last of a sequence of numbers that carry one
 
-ROMAN = re.compile(r"(?=[ivxlc])(c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))\Z", re.IGNORECASE)
+ROMAN = re.compile(r"(?=[ivxlc])(c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))\Z", re.IGNORECASE | re.ASCII)
 ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 AROUND_NUMBER = " .,:;|·•*()[]<>-–—~/"
 PAGE_WORDS = (
@@ -41,6 +41,8 @@ def number_of(token: str) -> tuple[str, int] | None:
 
     >>> number_of("xiv."), number_of("(12)"), number_of("mix")
     (('roman', 14), ('arabic', 12), None)
+    >>> number_of("ı") is None  # ignoring case, a pattern takes the letters of other alphabets for their ASCII kin
+    True
     """
     token = token.strip(AROUND_NUMBER).partition("/")[0]
     if token.isdecimal() and len(token) <= 5:

@@ -6,7 +6,7 @@ it, so that a heading which stands at the same height in the body of every page 
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from winnowd.clean.edges import EdgeLine, Row, edges_of
@@ -94,8 +94,10 @@ def _masked(cell: str, row: Row, evidence: _Evidence) -> str:
     words = []
     for token in cell.split():
         value = number_of(token)
-        is_folio = value is not None and row.page in evidence.folios.get((row.top, value[0], value[1] - row.page), ())
-        words.append("#" if is_folio else DIGITS.sub("#", token.lower()))
+        if value is not None and row.page in evidence.folios.get((row.top, value[0], value[1] - row.page), ()):
+            words.append("#")
+        else:
+            words.append(token.lower() if token.isalpha() else DIGITS.sub("#", token.lower()))
     return " ".join(words)
 
 
@@ -177,7 +179,7 @@ def _kept_once(
     candidates = [(row, line) for row, line, kind in taken if kind != "page_number"]
     if not candidates:
         return {}
-    words = set(_body_words(blocks, marked))
+    words = _body_words(blocks, marked)
     headings = {" ".join(block.text.split()) for block in blocks if block.kind == "heading"}
     seen: set[str] = set()
     kept: dict[int, dict[int, str]] = defaultdict(dict)
@@ -206,16 +208,17 @@ def _without_heading(cell: str, headings: set[str]) -> str:
     return " ".join(words)
 
 
-def _body_words(blocks: tuple[Block, ...], marked: dict[int, dict[int, BlockKind]]) -> Iterable[str]:
+def _body_words(blocks: tuple[Block, ...], marked: dict[int, dict[int, BlockKind]]) -> set[str]:
+    texts: list[str] = []
     for number, block in enumerate(blocks):
         if block.kind in FURNITURE:
             continue
         if number not in marked:
-            yield from WORD.findall(block.text.lower())
-            continue
-        for index, line in enumerate(block.text.split("\n")):
-            if index not in marked[number]:
-                yield from WORD.findall(line.lower())
+            texts.append(block.text)
+        else:
+            texts += (line for index, line in enumerate(block.text.split("\n")) if index not in marked[number])
+    # Most tokens come again and again: only those that differ are looked at closely.
+    return set(WORD.findall("\n".join(set("\n".join(texts).lower().split()))))
 
 
 def _divided(block: Block, kinds: dict[int, BlockKind], kept: dict[int, str]) -> Iterator[Block]:

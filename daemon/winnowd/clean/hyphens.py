@@ -18,21 +18,21 @@ DIVISION = re.compile(r"-[ \t]*\n[ \t]*([^\W_][\w'’]*(?:-[^\W_][\w'’]*)*)")
 FIRST_PART = re.compile(r"[^\W_][\w'’-]*\Z")
 SECOND_PART = re.compile(r"[^\W_][\w'’]*(?:-[^\W_][\w'’]*)*")
 EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
+STOPS = ".,;:!?()\"'“”‘’"  # the commonest of what EDGES takes away
 
 
 def vocabulary(blocks: Sequence[Block]) -> Counter[str]:
     """How often each word stands undivided in the text, in lower case; both halves of a divided word are left out."""
-    tokens: Counter[str] = Counter()
-    for block in blocks:
-        tokens.update(block.text.split())
-    words: Counter[str] = Counter()
-    for token, times in tokens.items():
+    text = "\n\n".join([block.text for block in blocks])  # an empty line, so that no word is divided between two blocks
+    words: dict[str, int] = {}  # a counter calls a function for each new word, and here most are new
+    for token, times in Counter(text.split()).items():
         if len(token) < LONGEST and token[-1] != "-":
-            words[EDGES.sub("", token).lower()] += times
-    for block in blocks:
-        if "-" in block.text:
-            words.subtract(match[1].lower() for match in DIVISION.finditer(block.text))
-    return words
+            bare = token.strip(STOPS)
+            word = (bare if bare.isalpha() else EDGES.sub("", token)).lower()
+            words[word] = words.get(word, 0) + times
+    known = Counter(words)
+    known.subtract(match[1].lower() for match in DIVISION.finditer(text))
+    return known
 
 
 def without_divisions(text: str, known: Counter[str]) -> tuple[str, int]:

@@ -17,6 +17,7 @@ FULL_LINE = 60  # characters; shorter ones may be entries of a list that begin i
 BACK = 20  # blocks of furniture and footnotes between the two halves of a paragraph
 
 CJK = "\u3000-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff01-\uff60"  # Han, Kana and their signs; Hangul has blanks
+CJK_SIGN = re.compile(f"[{CJK}]")
 CJK_BREAK = re.compile(rf"(?<=[{CJK}])[ \t]*\n[ \t]*(?=[{CJK}])")
 SENTENCE_END = re.compile(r"[.!?…:;。！？][\"'”’»)\]]*(?=\s)")
 DIVIDED = re.compile(r"[^\W\d_]{2}-\Z")
@@ -25,7 +26,8 @@ ENDED = re.compile(r"[.!?…:;。！？][\"'”’»)\]\d]*\Z")  # a footnote ma
 
 def join_hyphens(extraction: Extraction) -> tuple[Extraction, Step]:
     """Join the words that were divided at a line end, and keep the hyphen where it belongs to the word."""
-    divided = [block for block in extraction.blocks if block.kind not in LINED and DIVISION.search(block.text)]
+    hyphened = [block for block in extraction.blocks if "-" in block.text and block.kind not in LINED]
+    divided = [block for block in hyphened if DIVISION.search(block.text)]
     if not divided:
         return extraction, Step("join_hyphens", 0)
     known = vocabulary(extraction.blocks)
@@ -36,9 +38,10 @@ def join_hyphens(extraction: Extraction) -> tuple[Extraction, Step]:
 
 def unwrap_lines(extraction: Extraction) -> tuple[Extraction, Step]:
     """Make one line of every paragraph, heading, list item, caption and footnote; tables and code keep their lines."""
-    blocks = tuple(_unwrapped(block) for block in extraction.blocks)
+    cjk = any(CJK_SIGN.search(block.text) for block in extraction.blocks if not block.text.isascii())
+    blocks = [_unwrapped(block, cjk=cjk) for block in extraction.blocks]
     touched = sum("\n" in old.text and "\n" not in new.text for old, new in zip(extraction.blocks, blocks, strict=True))
-    return replace(extraction, blocks=tuple(block for block in blocks if block.text)), Step("unwrap_lines", touched)
+    return replace(extraction, blocks=tuple([block for block in blocks if block.text])), Step("unwrap_lines", touched)
 
 
 def join_paragraphs(extraction: Extraction) -> tuple[Extraction, Step]:
@@ -82,7 +85,7 @@ def _joined(extraction: Extraction, step: str, continued: Continued) -> tuple[Ex
     done: list[Block] = []
     touched = 0
     for block in extraction.blocks:
-        last = _last_paragraph(done)
+        last = _last_paragraph(done) if _may_follow(block) else None
         parts = continued(done[last], block) if last is not None and _goes_on(done[last], block) else None
         if last is None or parts is None:
             done.append(block)
@@ -104,9 +107,15 @@ def _last_paragraph(done: list[Block]) -> int | None:
     return None
 
 
+def _may_follow(block: Block) -> bool:
+    """Whether a block may be the rest of another, whatever that is."""
+    first = block.text[:1]
+    return block.kind == "paragraph" and (first.isalpha() or first.islower())  # a small Roman numeral is no letter
+
+
 def _goes_on(block: Block, following: Block) -> bool:
     """Whether a paragraph has no end and the next no beginning."""
-    if following.kind != "paragraph" or len(block.text) > PARAGRAPH_CHARS:
+    if len(block.text) > PARAGRAPH_CHARS:
         return False
     if DIVIDED.search(block.text[-3:]):
         return following.text[:1].isalpha()
@@ -119,11 +128,17 @@ def _turned(block: Block, following: Block, apart: frozenset[int]) -> bool:
     return block.page not in apart and following.page not in apart
 
 
-def _unwrapped(block: Block) -> Block:
+def _one_line(text: str) -> str:
+    """The text with single blanks for its line ends and runs of blanks; but for tabs all blanks are plain ones by now."""
+    text = text.replace("\n", " ")
+    # Two blanks together are rare, and to take a text apart into its words is dear.
+    return " ".join(text.split()) if "  " in text or "\t" in text else text.strip()
+
+
+def _unwrapped(block: Block, *, cjk: bool) -> Block:
+    text = block.text
     if block.kind in LINED:
-        text = "\n".join(map(str.rstrip, block.text.split("\n"))).strip("\n")
-    elif "\n" in block.text and not block.text.isascii():
-        text = " ".join(CJK_BREAK.sub("", block.text).split())
+        text = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
     else:
-        text = " ".join(block.text.split())
+        text = _one_line(CJK_BREAK.sub("", text) if cjk and "\n" in text and not text.isascii() else text)
     return block if text == block.text else replace(block, text=text)
