@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from lxml import etree
-from lxml.html import HTMLParser, document_fromstring
+from lxml.html import HtmlComment, HtmlElement, HtmlEntity, HTMLParser, HtmlProcessingInstruction, document_fromstring
 
 from winnowd.extract import Reading
 from winnowd.extract.decode import decode
@@ -33,6 +33,11 @@ _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^<>]*>")
 _KEPT_FLAT = frozenset(
     {"html", "head", "body", "title", "meta", "script", "style", "p", "br", "h1", "h2", "h3", "h4", "h5", "h6", "pre"}
 )
+
+_ELEMENTS = etree.ElementDefaultClassLookup(HtmlElement, HtmlComment, HtmlProcessingInstruction, HtmlEntity)
+"""Every element is a plain one. lxml.html has classes of its own for forms, which nobody asks for here, and would call Python
+to choose the class at every visit of an element."""
+_VAST = etree.XPath(f"count(//*) > {PAGE_ELEMENTS} or {'/*' * (PAGE_DEPTH + 1)}")  # the steps go down one level too many
 
 _SHELL_CHARS = 200
 """Visible characters; a page with fewer and a script is a shell that a browser would fill."""
@@ -95,6 +100,7 @@ def _tree(text: str) -> tuple[Element | None, bool]:
 def _parsed(text: str) -> tuple[Element | None, bool]:
     """The root, or None for a page without one element; and whether the parser gave up because of the depth."""
     parser = HTMLParser(encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True, remove_pis=True)
+    parser.set_element_class_lookup(_ELEMENTS)
     try:
         root = document_fromstring(_ENDLESS_TAG.sub(r"\1>", text).encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
@@ -114,12 +120,7 @@ def _flattened(text: str) -> str:
 
 def _is_vast(root: Element) -> bool:
     """Whether a page nests too deeply or has too many elements for trafilatura."""
-    depth = deepest = elements = 0
-    for event, _ in etree.iterwalk(root, events=("start", "end")):
-        depth += 1 if event == "start" else -1
-        deepest = max(deepest, depth)
-        elements += event == "start"
-    return deepest > PAGE_DEPTH or elements > PAGE_ELEMENTS
+    return bool(_VAST(root))
 
 
 def _counted(root: Element, reading: Reading) -> Iterator[Piece]:

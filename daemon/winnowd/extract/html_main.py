@@ -41,6 +41,8 @@ _LIBRARY_TROUBLE = (
 )
 """What trafilatura raises on odd pages, as seen; the pieces are there all the same."""
 
+_WORDS = re.compile(r"[^\W_]+")
+_MARK = re.compile(r"(?:- |-?\d+\. )")
 _CERTAIN = 24  # letters and digits; a shorter piece may stand in the main text by chance
 _WINDOW = 16  # letters and digits in a row that no two sentences share
 _WINDOWS = 12  # taken from a piece that is not in the main text as a whole
@@ -54,7 +56,8 @@ _FEW = 250  # characters of prose; below, an extraction is doubted where the pag
 def chosen(root: Element, pieces: Sequence[Piece]) -> list[bool] | None:
     """For each piece whether it is main text, by what trafilatura finds; None where it finds nothing or far too little."""
     try:
-        found = bare_extraction(root, fast=True, include_comments=False, include_tables=True)
+        # the format is of no use, but for "python", which is the default, the body would be written out as text once more
+        found = bare_extraction(root, output_format="txt", fast=True, include_comments=False, include_tables=True)
     except _LIBRARY_TROUBLE:
         return None
     body = getattr(found, "body", None)
@@ -93,19 +96,26 @@ def squeezed(text: str) -> str:
     >>> squeezed("1. A well-kept  secret.")
     '1Awellkeptsecret'
     """
-    return re.sub(r"[\W_]+", "", text)
+    return "".join(_WORDS.findall(text))
 
 
 def _matched(pieces: Sequence[Piece], body: Element) -> list[bool]:
     whole = squeezed("".join(body.itertext()))
-    lines = {squeezed(text) for element in body.iter() for text in (element.text, element.tail) if text}
-    lines |= {squeezed("".join(element.itertext())) for element in body.iter("p", "head", "item", "cell", "quote")}
+    lines = {_label(text) for text in body.itertext()}
+    lines |= {_label("".join(element.itertext())) for element in body.iter("p", "head", "item", "cell", "quote")}
     return [_is_in(squeezed(_unmarked(piece)), whole, lines) for piece in pieces]
+
+
+def _label(text: str) -> str:
+    """The text squeezed, or nothing where it is longer than what is looked for among the lines."""
+    return squeezed(text) if len(text) < 4 * _CERTAIN or len(squeezed(text[: 4 * _CERTAIN])) < _CERTAIN else ""
 
 
 def _unmarked(piece: Piece) -> str:
     """The text without what the walk put before it."""
-    return re.sub(r"^(?:- |-?\d+\. )", "", piece.block.text) if piece.block.kind == "list_item" else piece.block.text
+    text = piece.block.text
+    mark = _MARK.match(text) if piece.block.kind == "list_item" else None
+    return text[mark.end() :] if mark else text
 
 
 def _is_in(text: str, whole: str, lines: set[str]) -> bool:

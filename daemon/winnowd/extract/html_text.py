@@ -87,7 +87,7 @@ def stands_alone(tag: str) -> bool:
 
 def data_rows(element: Element) -> list[list[str]] | None:
     """The cells of a table that holds data; None for a table that lays out a page, and for what is no table."""
-    if element.tag != "table" or any(element.find(f".//{tag}") is not None for tag in _LAYOUT):
+    if element.tag != "table" or next(element.iterdescendants(*_LAYOUT), None) is not None:
         return None
     rows = [list(_cells(row)) for row in element.iter("tr")]
     wide = [row for row in rows if len(row) > 1]
@@ -105,6 +105,8 @@ def _cells(row: Element) -> Iterator[str]:
 
 def said(element: Element) -> str:
     """The text of a small element on one line; what stands on lines of its own is parted by blanks."""
+    if not len(element):
+        return " ".join((element.text or "").split())
     text: list[str] = []
     events = etree.iterwalk(element, events=("start", "end"))
     for event, found in events:

@@ -21,12 +21,10 @@ Element = Any  # an lxml element; lxml has no types of its own
 
 _ASIDE = frozenset({"nav", "footer", "aside", "menu", "dialog", "button", "label"})
 _ASIDE_ROLES = frozenset({"navigation", "banner", "contentinfo", "complementary", "search", "dialog", "alertdialog", "menu"})
-_ASIDE_NAMES = re.compile(
-    r"(?:^|[\s_-])(?:cookies?|consent|gdpr|nav|navbar|navigation|breadcrumbs?|sidebar|menu|footer|share|sharing|social|related|"
-    r"newsletter|advert|ads?|promo|skip-?link)(?:$|[\s_-])",
-    re.IGNORECASE,
-)
-"""Classes and ids of what stands beside the content. Used only where the main text could not be found in a better way."""
+_ASIDE_NAMES = frozenset({"cookie", "cookies", "consent", "gdpr", "advert", "ad", "ads", "promo", "newsletter", "related"})
+_ASIDE_NAMES |= {"nav", "navbar", "navigation", "breadcrumb", "breadcrumbs", "sidebar", "menu", "footer", "skiplink"}
+_ASIDE_NAMES |= {"share", "sharing", "social"}
+"""Words in the classes and ids of what stands beside the content; used only where the main text cannot be found better."""
 
 _UNMARKED = frozenset({"html", "body", "main", "article"})  # may carry such a class for the whole page
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
@@ -35,6 +33,7 @@ _LISTS = frozenset({"ul", "ol", "dir"})
 _KINDS: dict[str, tuple[BlockKind, int | None]] = {f"h{level}": ("heading", level) for level in range(1, 7)}
 _KINDS |= dict.fromkeys(_PRE, ("code", None)) | {"figcaption": ("caption", None), "caption": ("caption", None)}
 _SPACE = re.compile(r"[ \t\n\r\f]+")
+_BLANKS = re.compile(" {2,}")
 _BLANK_LINES = re.compile(r"\n\s*\n")
 
 
@@ -59,11 +58,15 @@ def pieces(root: Element) -> Iterator[Piece]:
     skipped = False  # the element whose end comes next was not entered
     for event, element in events:
         if event == "end":
-            yield from walk.pass_by(element) if skipped else walk.leave(element)
+            if skipped:
+                walk.pass_by(element)
+            else:
+                yield from walk.leave(element)
             skipped = False
             continue
         rows = data_rows(element)
-        skipped = rows is not None or not isinstance(element.tag, str) or element.tag in SKIPPED
+        tag = element.tag
+        skipped = rows is not None or not isinstance(tag, str) or tag in SKIPPED
         if rows is not None:
             yield from walk.table(element, rows)
         if skipped:
@@ -118,10 +121,9 @@ class _Walk:
             self._marker = ""
         self._say(element.tail)
 
-    def pass_by(self, element: Element) -> Iterator[Piece]:
+    def pass_by(self, element: Element) -> None:
         """An element that was not entered: a table that is done, a script, a comment."""
         self._say(element.tail)
-        return iter(())
 
     def table(self, element: Element, rows: list[list[str]]) -> Iterator[Piece]:
         """A table of data, as one piece, its caption before it."""
@@ -142,10 +144,9 @@ class _Walk:
         text, linked = "".join(self._text), self._linked
         self._text, self._linked = [], 0
         kind, level = self._kinds[-1] if self._kinds else ("paragraph", None)
-        if kind == "code":
-            whole = [text.strip("\n")] if text.strip() else []
-        else:
-            whole = [part for part in _BLANK_LINES.split(_tidy(text)) if part]
+        if not text.strip():
+            return
+        whole = [text.strip("\n")] if kind == "code" else [part for part in _BLANK_LINES.split(_tidy(text)) if part]
         for part in whole:
             marked, self._marker = self._marker + part if kind == "paragraph" else part, ""
             block = Block("list_item" if marked != part else kind, marked, page=0, level=level)
@@ -163,7 +164,7 @@ class _Walk:
     def _say(self, text: str | None) -> None:
         if not text:
             return
-        said = text if self._pre else _SPACE.sub(" ", text)
+        said = text if self._pre or text == " " else _SPACE.sub(" ", text)
         self._text.append(said)
         if self._links:
             self._linked += len(said)
@@ -177,19 +178,26 @@ class _Walk:
 
 def _tidy(text: str) -> str:
     """Lines without white space at their ends, at most one blank between words; `\n` is what `br` left."""
-    return "\n".join(line.strip() for line in re.sub(r" {2,}", " ", text).split("\n")).strip("\n")
+    return "\n".join([line.strip() for line in _BLANKS.sub(" ", text).split("\n")]).strip("\n")
 
 
 def _is_aside(element: Element) -> bool:
-    attributes = element.attrib
-    if element.tag in _ASIDE or attributes.get("role", "") in _ASIDE_ROLES or "hidden" in attributes:
+    tag, attributes = element.tag, element.keys()  # the values are fetched only of those that are there
+    if tag in _ASIDE or "hidden" in attributes or ("role" in attributes and element.get("role") in _ASIDE_ROLES):
         return True
-    if element.tag == "header" and not any(outer.tag in ("article", "main", "section") for outer in _outer(element)):
+    if tag == "header" and not any(outer.tag in ("article", "main", "section") for outer in _outer(element)):
         return element.find(".//h1") is None
-    if _HIDDEN.search(attributes.get("style", "")):
+    if "style" in attributes and _HIDDEN.search(element.get("style")):
         return True
-    names = f"{attributes.get('class', '')} {attributes.get('id', '')}"
-    return element.tag not in _UNMARKED and len(names) < 500 and bool(_ASIDE_NAMES.search(names))
+    if tag in _UNMARKED or ("class" not in attributes and "id" not in attributes):
+        return False
+    names = f"{element.get('class', '')} {element.get('id', '')}"
+    return len(names) < 500 and not _ASIDE_NAMES.isdisjoint(_name_words(names))
+
+
+def _name_words(names: str) -> list[str]:
+    """The words of classes and ids: `Skip-Link main_nav` are skiplink, main and nav."""
+    return names.lower().replace("skip-link", "skiplink").replace("-", " ").replace("_", " ").split()
 
 
 def _outer(element: Element) -> Iterator[Element]:

@@ -75,16 +75,21 @@ def _lines(source: mupdf.FzStextPage, blocks: list[dict[str, Any]]) -> list[Line
 
 
 def _not_bold_at_the_end(source: mupdf.FzStextPage, doubtful: dict[int, dict[int, int]]) -> Iterator[int]:
-    last = max(doubtful, default=-1)
-    for number, block in zip(range(last + 1), source, strict=False):
-        wanted = doubtful.get(number)
-        if wanted is None:
-            continue
-        for place, line in zip(range(max(wanted) + 1), block, strict=False):
-            if place in wanted:
-                font = line.m_internal.last_char.font
-                if not style(mupdf.ll_fz_font_name(font), bool(mupdf.ll_fz_font_is_bold(font)), False)[0]:
+    """Steps from pointer to pointer: the binding's own iterators would make an object for every block and line."""
+    block = source.m_internal.first_block
+    for number in range(max(doubtful, default=-1) + 1):
+        if number in doubtful:
+            wanted = doubtful[number]
+            line = next(iter(mupdf.FzStextBlock(block))).m_internal
+            for place in range(max(wanted) + 1):
+                if place in wanted and not _is_bold(line.last_char.font):
                     yield wanted[place]
+                line = line.next
+        block = block.next
+
+
+def _is_bold(font: Any) -> bool:
+    return style(mupdf.ll_fz_font_name(font), bool(mupdf.ll_fz_font_is_bold(font)), False)[0]
 
 
 def _line(found: dict[str, Any]) -> Line | None:
@@ -92,13 +97,8 @@ def _line(found: dict[str, Any]) -> Line | None:
     if not text:
         return None
     font, box = found["font"], found["bbox"]
-    x, y, width, height, size = (
-        box["x"] / _SCALE,
-        box["y"] / _SCALE,
-        box["w"] / _SCALE,
-        box["h"] / _SCALE,
-        font["size"] / _SCALE,
-    )
+    x, y, width, height = box["x"] / _SCALE, box["y"] / _SCALE, box["w"] / _SCALE, box["h"] / _SCALE
+    size = font["size"] / _SCALE
     bold, mono = style(font["name"], font["weight"] == "bold", font["family"] == "monospace")
     # taller than wide and than its letters: it does not run from left to right, unless it is a single character
     turned = height > 1.8 * size and height > 1.3 * width and len(text) > 1

@@ -6,7 +6,7 @@ from typing import Any
 import pymupdf
 
 from winnowd.extract.pdf_open import FAULTS, stream
-from winnowd.model import Box, Line, Page
+from winnowd.model import Box, Page
 
 Place = tuple[int, int]
 
@@ -22,19 +22,16 @@ RASTER_DPI = 36
 WHITE = 250
 """Every channel at or above this is white, for text and for what lies behind it."""
 
-_WHITE_FILLS = (
-    b"1 g",
-    b"1 1 1 rg",
-    b"1 1 1 sc",
-    b"0 0 0 0 k",
-    b"0 0 0 0 sc",
-    b"1.0 g",
-    b"1.0 1.0 1.0 rg",
-    b"1.000 g",
-    b"1.000 1.000 1.000 rg",
-)
-"""White as programs write it in the grey, RGB and CMYK spaces (ISO 32000-2, 8.6.8); searching bytes is cheap."""
-_INVISIBLE = (b" 3 Tr", b"\n3 Tr", b"\r3 Tr")
+_WHITE_FILLS = {
+    b"1 g": (b"1 g",),
+    b"1 1 1 ": (b"1 1 1 rg", b"1 1 1 sc"),
+    b"0 0 0 0 ": (b"0 0 0 0 k", b"0 0 0 0 sc"),
+    b"1.0 ": (b"1.0 g", b"1.0 1.0 1.0 rg"),
+    b"1.000 ": (b"1.000 g", b"1.000 1.000 1.000 rg"),
+}
+"""White as programs write it in the grey, RGB and CMYK spaces (ISO 32000-2, 8.6.8), by how it begins: most contents have none
+of these beginnings, and then need not be searched for the rest."""
+_INVISIBLE = re.compile(rb"[ \n\r]3 Tr")
 _APART = (b"", b" ", b"\n", b"\r", b"\t")
 _TEXT_OR_COLOUR = re.compile(rb"[\])>\s](T[jJ]|'|\")\s|\s(?:rg|g|k|scn?|cs|Q)\s")
 
@@ -48,13 +45,19 @@ def look_for(page: pymupdf.Page, facts: Page) -> frozenset[str]:
         parts = [stream(page.parent, xref, CONTENT_BYTES) for xref in xrefs[:CONTENTS]]
     except FAULTS:
         return frozenset()
-    look = {"clear"} if any(mark in part for part in parts for mark in _INVISIBLE) else set()
-    if facts.image_cover < OCR_COVER and any(_writes_in_white(part, mark) for part in parts for mark in _WHITE_FILLS):
+    look = {"clear"} if any(b"3 Tr" in part and _INVISIBLE.search(part) for part in parts) else set()
+    if facts.image_cover < OCR_COVER and any(_writes_in_white(part) for part in parts):
         look.add("white")
     return frozenset(look)
 
 
-def _writes_in_white(contents: bytes, mark: bytes) -> bool:
+def _writes_in_white(contents: bytes) -> bool:
+    return any(
+        start in contents and any(_writes_after(contents, mark) for mark in marks) for start, marks in _WHITE_FILLS.items()
+    )
+
+
+def _writes_after(contents: bytes, mark: bytes) -> bool:
     """Whether text is shown after the colour `mark`, before another colour is set."""
     place = contents.find(mark)
     while place >= 0:
@@ -66,32 +69,26 @@ def _writes_in_white(contents: bytes, mark: bytes) -> bool:
     return False
 
 
-def on_white(page: pymupdf.Page, lines: list[Line]) -> list[Line]:
-    """The lines in whose place a raster of the page shows nothing but white: those that may be white themselves."""
-    raster = small_raster(page)
-    return [line for line in lines if _is_white(raster, line.box)]
-
-
-def unseen(blocks: list[dict[str, Any]], images: list[Box], pale: list[Line]) -> tuple[set[Place], float]:
+def unseen(page: pymupdf.Page, blocks: list[dict[str, Any]], images: list[Box], white: bool) -> tuple[set[Place], float]:
     """The places of the lines that nobody can see, and the share of invisible characters, from spans with their colours.
 
     Invisible text (render mode 3, transparent) is read where it is most of the page or lies on an image: an OCR layer.
-    White text is unseen where it is one of the `pale` lines.
+    White text, looked for on request, is unseen where a raster of the page shows nothing but white in its place.
     """
     lines = [
-        (line, [span for span in line["spans"] if span["text"].strip()]) for block in blocks for line in block.get("lines", ())
+        (line["bbox"], [span for span in line["spans"] if span["text"].strip()])
+        for block in blocks
+        for line in block.get("lines", ())
     ]
     clear = sum(len(span["text"]) for _, spans in lines for span in spans if span["alpha"] == 0)
     total = sum(len(span["text"]) for _, spans in lines for span in spans)
     share = clear / total if total else 0.0
-    white = {place(line.box) for line in pale}
-    places: set[Place] = set()
-    for line, spans in lines:
-        where = place(line["bbox"])
-        if (where in white and all(_white(span) for span in spans)) or (
-            clear and share < OCR_SHARE and all(span["alpha"] == 0 for span in spans) and not _lies_on(line["bbox"], images)
-        ):
-            places.add(where)
+    pale = [box for box, spans in lines if spans and all(_white(span) for span in spans)] if white else []
+    places = {place(box) for box in _on_white(page, pale)}
+    if clear and share < OCR_SHARE:
+        places |= {
+            place(box) for box, spans in lines if all(span["alpha"] == 0 for span in spans) and not _lies_on(box, images)
+        }
     return places, share
 
 
@@ -110,16 +107,25 @@ def _white(span: dict[str, Any]) -> bool:
     return span["alpha"] != 0 and min(colour >> 16, colour >> 8 & 255, colour & 255) >= WHITE
 
 
-def small_raster(page: pymupdf.Page) -> pymupdf.Pixmap:
-    """The page in grey at RASTER_DPI, without annotations."""
-    return page.get_pixmap(dpi=RASTER_DPI, colorspace=pymupdf.csGRAY, alpha=False, annots=False)
+def small_raster(page: pymupdf.Page, clip: Box | None = None) -> pymupdf.Pixmap:
+    """The page, or a part of it, in grey at RASTER_DPI, without annotations."""
+    return page.get_pixmap(dpi=RASTER_DPI, colorspace=pymupdf.csGRAY, alpha=False, annots=False, clip=clip)
+
+
+def _on_white(page: pymupdf.Page, boxes: list[Box]) -> list[Box]:
+    """The boxes in which a raster of the page shows nothing but white. Only the part that holds them all is drawn."""
+    if not boxes:
+        return []
+    x0, y0, x1, y1 = zip(*boxes, strict=True)
+    raster = small_raster(page, (min(x0), min(y0), max(x1), max(y1)))
+    return [box for box in boxes if _is_white(raster, box)]
 
 
 def _is_white(raster: pymupdf.Pixmap, box: Box) -> bool:
     """Whether the raster shows nothing but white where the box lies."""
     scale = RASTER_DPI / 72
-    left, right = max(0, int(box[0] * scale)), min(raster.width, int(box[2] * scale) + 1)
-    top, bottom = max(0, int(box[1] * scale) + 1), min(raster.height, int(box[3] * scale))
+    left, right = max(0, int(box[0] * scale) - raster.x), min(raster.width, int(box[2] * scale) + 1 - raster.x)
+    top, bottom = max(0, int(box[1] * scale) + 1 - raster.y), min(raster.height, int(box[3] * scale) - raster.y)
     samples = raster.samples_mv
     return all(
         min(samples[row * raster.stride + left : row * raster.stride + right], default=255) >= WHITE

@@ -118,6 +118,8 @@ def with_initials(lines: list[Line]) -> list[Line]:
     >>> [line.text for line in with_initials([Line("O", (0, 0, 20, 30), 28), Line("nce upon", (21, 2, 60, 12), 10)])]
     ['Once upon']
     """
+    if not any(len(line.text) <= 2 and line.text.isupper() for line in lines):
+        return lines
     result: list[Line] = []
     initial: Line | None = None
     for line in lines:
@@ -145,25 +147,23 @@ def _is_initial(one: Line, line: Line) -> bool:
 def as_rows(lines: list[Line]) -> list[Row]:
     """Neighbours in reading order that share a baseline, put together."""
     rows: list[list[Line]] = []
+    last: Line | None = None
     for line in lines:
-        if rows and _beside(rows[-1][-1], line):
+        if last and line.box[0] >= last.box[2] - 0.3 * line.size and on_one_row(last, line):
             rows[-1].append(line)
         else:
             rows.append([line])
+        last = line
     return [tuple(row) for row in rows]
-
-
-def _beside(left: Line, right: Line) -> bool:
-    return right.box[0] >= left.box[2] - 0.3 * right.size and on_one_row(left, right)
 
 
 def _blocks(rows: list[Row], page: Page) -> list[Block]:
     usual = _usual(rows)
     result: list[Block] = []
     waiting: list[Row] = []
-    place = 0
+    place, aligned = 0, dict[int, bool]()
     while place < len(rows):
-        taken, markdown = table_at(rows, place) if len(rows[place]) > 1 else (0, "")
+        taken, markdown = table_at(rows, place, aligned) if len(rows[place]) > 1 else (0, "")
         if taken:
             result += _finished(waiting, page)
             result.append(_block("table", markdown, rows[place : place + taken], page))
@@ -185,11 +185,10 @@ def _usual(rows: list[Row]) -> _Usual:
     above: Line | None = None
     for row in rows:
         line = row[0]
-        size, chars = line.size, len(line.text)
+        size, bottom, chars = line.size, line.box[3], len(line.text)
         sizes[size] = sizes.get(size, 0) + chars
-        step = (line.box[3] - above.box[3]) / size if above and size else 0.0
-        if above and 0.9 < step < 3 and _same_size(above, line):
-            step = round(step, 1)
+        if above and size and 0.9 * size < bottom - above.box[3] < 3 * size and _same_size(above, line):
+            step = round((bottom - above.box[3]) / size, 1)
             steps[step] = steps.get(step, 0) + chars
         above = line
     enough = _COMMON_PITCH * sum(steps.values())
@@ -245,7 +244,7 @@ def _new_by_edges(block: list[Row], row: Row, following: Row | None) -> bool:
     last, new = block[-1], row[0]
     slack = _INDENT * new.size
     ended = _ended(last)
-    if _NUMBERED.match(new.text) and (ended or _NUMBERED.match(block[0][0].text)) and new.box[0] <= block[0][0].box[0] + slack:
+    if new.box[0] <= block[0][0].box[0] + slack and _NUMBERED.match(new.text) and (ended or _NUMBERED.match(block[0][0].text)):
         return True
     indent = new.box[0] - last[0].box[0]
     if abs(indent) < slack:
@@ -293,6 +292,7 @@ def _block(kind: BlockKind, text: str, rows: list[Row], page: Page) -> Block:
         line = rows[0][0]
         return Block(kind, text, page.index, None, line.box, line.size, line.bold)
     x0, y0, x1, y1 = zip(*[cell.box for row in rows for cell in row], strict=True)
-    mains = [_main(row) for row in rows]
+    mains = [row[0] if len(row) == 1 else _main(row) for row in rows]
     size = sorted([line.size for line in mains])[len(rows) // 2]
-    return Block(kind, text, page.index, None, (min(x0), min(y0), max(x1), max(y1)), size, all(line.bold for line in mains))
+    bold = mains[0].bold and all(line.bold for line in mains)
+    return Block(kind, text, page.index, None, (min(x0), min(y0), max(x1), max(y1)), size, bold)

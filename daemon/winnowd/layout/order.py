@@ -74,19 +74,19 @@ def cost(lines: list[Line]) -> int:
 
 
 def _jump(one: Line, two: Line) -> int:
-    x0, y0, x1, _ = one.box
-    if two.box[0] >= x1 - 1 and on_one_row(one, two):
-        return _ACROSS if two.box[0] - x1 > GUTTER and _is_prose(one) and _is_prose(two) else 0
-    if two.box[1] < y0 - 0.5 * (two.box[3] - two.box[1]) or two.box[2] <= x0:
+    (x0, y0, x1, _), (left, top, right, bottom) = one.box, two.box
+    if left >= x1 - 1 and on_one_row(one, two):
+        return _ACROSS if left - x1 > GUTTER and _is_prose(one) and _is_prose(two) else 0
+    if top < y0 - 0.5 * (bottom - top) or right <= x0:
         return _UP  # also down, but back to the left: from the end of one column into another
-    return 0 if two.box[0] < x1 else _ASIDE
+    return 0 if left < x1 else _ASIDE
 
 
 def on_one_row(one: Line, two: Line) -> bool:
     """Whether two lines share most of their height."""
-    top = one.box[1] if one.box[1] > two.box[1] else two.box[1]
-    bottom = one.box[3] if one.box[3] < two.box[3] else two.box[3]
-    return 2 * (bottom - top) > min(one.box[3] - one.box[1], two.box[3] - two.box[1])
+    (_, top, _, bottom), (_, upper, _, lower) = one.box, two.box
+    shared = (bottom if bottom < lower else lower) - (top if top > upper else upper)
+    return 2 * shared > bottom - top or 2 * shared > lower - upper
 
 
 def _is_prose(line: Line) -> bool:

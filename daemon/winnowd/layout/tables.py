@@ -1,7 +1,6 @@
 """Tables out of rows of cells: only where the alignment of several rows says so clearly."""
 
 import re
-from itertools import pairwise
 from statistics import median
 
 from winnowd.model import Line
@@ -19,13 +18,22 @@ _MARKER = re.compile(r"(?:[•◦▪■●○‣·–—*-]|\(?\w{1,4}[.)\]]|\[\
 _LEADERS = re.compile(r"(?:\.\s?){4,}")
 
 
-def table_at(rows: list[Row], place: int) -> tuple[int, str]:
-    """How many rows from `place` on form a table, and the table as Markdown; 0 and nothing where there is none."""
+def table_at(rows: list[Row], place: int, aligned: dict[int, bool]) -> tuple[int, str]:
+    """How many rows from `place` on form a table, and the table as Markdown; 0 and nothing where there is none.
+
+    `aligned` keeps what was found of the rows and those below them, by their place: rows that are no table are looked at from
+    each of them on.
+    """
     end = place
     while end < len(rows) and len(rows[end]) > 1 and (end == place or _follows(rows[end - 1], rows[end])):
         end += 1
     found = rows[place:end]
     if len(found) < ROWS or not _tabular(found):
+        return 0, ""
+    for number in range(place, end - 1):
+        if number not in aligned:
+            aligned[number] = _aligned(rows[number], rows[number + 1])
+    if sum(aligned[number] for number in range(place, end - 1)) < _ALIGNED * (len(found) - 1):
         return 0, ""
     return len(found), markdown(found)
 
@@ -36,21 +44,18 @@ def _follows(above: Row, below: Row) -> bool:
 
 
 def _tabular(rows: list[Row]) -> bool:
-    cells = [cell for row in rows for cell in row]
-    if median(len(cell.text) for cell in cells) > CELL_CHARS or any(_LEADERS.search(cell.text) for cell in cells):
+    """Whether the cells are short enough for a table, and neither a table of contents nor a list."""
+    texts = [cell.text for row in rows for cell in row]
+    if median(map(len, texts)) > CELL_CHARS or any(text.count(".") > 3 and _LEADERS.search(text) for text in texts):
         return False
-    if median(len(row) for row in rows) <= 2 and sum(bool(_MARKER.fullmatch(row[0].text.strip())) for row in rows) * 2 > len(
-        rows
-    ):
-        return False
-    aligned = sum(_aligned(above, below) for above, below in pairwise(rows))
-    return aligned >= _ALIGNED * (len(rows) - 1)
+    marked = sum(_MARKER.fullmatch(row[0].text.strip()) is not None for row in rows)
+    return 2 * marked <= len(rows) or median(map(len, rows)) > 2
 
 
 def _aligned(above: Row, below: Row) -> bool:
     """Whether most cells of the shorter row share a left edge, right edge or middle with a cell of the other."""
-    shorter, longer = sorted((above, below), key=len)
-    matches = sum(any(_same_column(cell, other) for other in longer) for cell in shorter)
+    shorter, longer = (below, above) if len(below) < len(above) else (above, below)
+    matches = sum([any(_same_column(cell, other) for other in longer) for cell in shorter])
     return matches >= 2 and matches * 3 >= 2 * len(shorter)
 
 
