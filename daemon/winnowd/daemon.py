@@ -40,6 +40,7 @@ def scan(
             for root_id, part in wanted:
                 files.distrust(db, root_id, part)
     walks = [_walk(db, root_id, part, config, _listing(progress, told)) for root_id, part in wanted]
+    progress.troubles = tuple(done.message for done in walks if done.message is not None)
     Drain(db, config, progress, told).run(pool)
     held = status.by_state(db)["gone"]
     progress.removed = sum(walk.finish(db, walks, config).values())
@@ -58,7 +59,7 @@ def preview(db: sqlite3.Connection, targets: list[str], config: Config) -> dict[
         walks = [_walk(db, root_id, part, config, lambda _: None) for root_id, part in wanted]
         waiting, size = queue.pending(db, now())
         removed = sum(walk.finish(db, walks, config).values())
-        offline = [done.message for done in walks if done.message is not None]
+        offline = [done.message for done in walks if not done.online]
         states = status.by_state(db)
     finally:
         db.execute("ROLLBACK")

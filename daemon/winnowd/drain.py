@@ -42,6 +42,7 @@ class Progress:
     failed: int = 0
     removed: int = 0
     held: int = 0
+    troubles: tuple[str, ...] = ()  # what could not be looked at, a sentence each
 
 
 Told = Callable[[Progress], None]

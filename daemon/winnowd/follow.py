@@ -8,7 +8,7 @@ import sqlite3
 import time
 from collections import Counter
 
-from winnowd import daemon, disk, walk
+from winnowd import daemon, disk, rules
 from winnowd.config import Config
 from winnowd.drain import Progress, Told, children
 from winnowd.store import files, roots, transaction
@@ -49,7 +49,7 @@ def _target(db: sqlite3.Connection, path: str, config: Config) -> str | None:
     if root is None:
         return None
     base, relative = disk.loaded(root["path"]), roots.relative(root, path)
-    if walk.excluding(walk.rules(config, base), relative) is not None:
+    if rules.excluding(rules.rules_for(config, base), relative) is not None:
         return None
     if not os.path.lexists(path) and next(files.directories_below(db, root["id"], relative), None) is not None:
         path = os.path.dirname(path)  # a folder that is gone: what its parent shows says so

@@ -95,7 +95,6 @@ class Pool:
         self._selector = selectors.DefaultSelector()
         self._size = size
         self._children: list[Child] = []
-        self.replaced = 0  # children that were ended or died, since the start
 
     def __enter__(self) -> "Pool":
         return self
@@ -220,7 +219,6 @@ class Pool:
         """End a child, dead or alive; the exit code it had."""
         self._selector.unregister(child.connection)
         self._children.remove(child)
-        self.replaced += 1
         return child.kill()
 
     def _until_late(self) -> float:

@@ -5,7 +5,6 @@ not find is written down and removed by `finish`, after the new files were hashe
 elsewhere has moved.
 """
 
-import hashlib
 import os
 import sqlite3
 from collections.abc import Callable, Iterator
@@ -13,33 +12,14 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TypeVar
 
-from pathspec import GitIgnoreSpec
-
 from winnowd import disk, reconcile
 from winnowd.config import Config
 from winnowd.model import Change, Skip
+from winnowd.rules import Rules, excluding, rules_for
 from winnowd.store import files, roots, transaction
 
 PROOF_SAMPLE = 2000
 _V = TypeVar("_V")
-
-
-@dataclass(frozen=True, slots=True)
-class Rules:
-    """Which names are left out, by patterns in .gitignore syntax."""
-
-    patterns: tuple[str, ...]
-    spec: GitIgnoreSpec
-
-    def rule_for(self, relative: str, *, folder: bool) -> str | None:
-        """The pattern that leaves a path (relative to its root) out, None where none does."""
-        result = self.spec.check_file(relative + "/" if folder else relative)
-        return self.patterns[result.index] if result.include and result.index is not None else None
-
-    @property
-    def digest(self) -> str:
-        """Tells whether the rules changed since the last walk."""
-        return hashlib.sha256("\n".join(self.patterns).encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +32,9 @@ class Walk:
     single: bool = False  # the part is one file, not a folder
     message: str | None = None
     listed: int = 0
-    changes: int = 0
     unlisted: tuple[str, ...] = ()  # folders that could not be listed: absence below them means nothing
     identity: str | None = None
     rules: str | None = None
-
-
-def rules(config: Config, path: str) -> Rules:
-    """The rules that hold for the root at `path`."""
-    own = next((root.exclude for root in config.roots if str(root.path) == path), ())
-    patterns = (*config.walk.exclude, *own)
-    return Rules(patterns, GitIgnoreSpec.from_lines(patterns))
-
-
-def excluding(applied: Rules, relative: str) -> tuple[str, str] | None:
-    """The folder above or at a path (relative to its root) that is left out, and the pattern that does it."""
-    for folder in (relative, *disk.parents(relative)):
-        rule = applied.rule_for(folder, folder=True) if folder else None
-        if rule is not None:
-            return folder, rule
-    return None
 
 
 def walk(db: sqlite3.Connection, root: sqlite3.Row, part: str, config: Config, told: Callable[[int], None]) -> Walk:
@@ -92,7 +55,7 @@ def walk(db: sqlite3.Connection, root: sqlite3.Row, part: str, config: Config, t
         return Walk(root["id"], part, online=False, message=f"{disk.printable(path)}: offline: {error.strerror}")
     _begin(db)
     seen = _Tally()
-    applied = rules(config, path)
+    applied = rules_for(config, path)
     with transaction(db):
         roots.set_online(db, root)
     root = roots.get(db, root["id"])
@@ -114,7 +77,7 @@ def look_at(db: sqlite3.Connection, root: sqlite3.Row, relative: str, config: Co
         return Walk(root["id"], relative, online=False, message=message)
     listing = disk.Listing(_only(name, shown.files), (), _only(name, shown.others))
     known = _only(name, files.in_directory(db, root["id"], directory))
-    _write(db, root["id"], directory, _changes(directory, listing, known, (rules(config, path), False)))
+    _write(db, root["id"], directory, _changes(directory, listing, known, (rules_for(config, path), False)))
     _note_missing(db, known, listing)
     listed = len(listing.files) + len(listing.others)
     return Walk(root["id"], relative, True, single=True, listed=listed)
@@ -170,7 +133,6 @@ class _Tally:
     """What a walk counts while it goes on."""
 
     listed: int = 0
-    changes: int = 0
     unlisted: list[str] = field(default_factory=list)
 
 
@@ -215,7 +177,7 @@ def _reconcile(
     directory, listing = found
     known = files.in_directory(db, root["id"], directory)
     recheck = root["rules"] != applied.digest
-    seen.changes += _write(db, root["id"], directory, _changes(directory, listing, known, (applied, recheck)))
+    _write(db, root["id"], directory, _changes(directory, listing, known, (applied, recheck)))
     seen.listed += len(listing.files) + len(listing.others)
     db.execute("INSERT OR IGNORE INTO temp.visited VALUES (?, ?)", (root["id"], disk.stored(directory)))
     _note_missing(db, known, listing)
@@ -234,13 +196,12 @@ def _changes(directory: str, listing: disk.Listing, known: dict[str, reconcile.R
     return changes
 
 
-def _write(db: sqlite3.Connection, root_id: int, directory: str, changes: list[Change]) -> int:
+def _write(db: sqlite3.Connection, root_id: int, directory: str, changes: list[Change]) -> None:
     if changes:
         with transaction(db):
             files.apply(db, root_id, directory, changes)
         renewed = [(change.file_id,) for change in changes if change.kind == "modified"]
         db.executemany("INSERT OR IGNORE INTO temp.renewed VALUES (?)", renewed)
-    return len(changes)
 
 
 def _note_missing(db: sqlite3.Connection, known: dict[str, reconcile.Row], listing: disk.Listing) -> None:
@@ -255,12 +216,20 @@ def _end(db: sqlite3.Connection, root: sqlite3.Row, part: str, saw: tuple[_Tally
         root["id"],
         part,
         online=True,
+        message=_out_of_sight(seen.unlisted),
         listed=seen.listed,
-        changes=seen.changes,
         unlisted=tuple(seen.unlisted),
         identity=identity,
         rules=rules_digest,
     )
+
+
+def _out_of_sight(unlisted: list[str]) -> str | None:
+    """What to say of the folders that a walk could not list."""
+    if not unlisted:
+        return None
+    first = disk.printable(unlisted[0]) or "the root itself"
+    return f"{len(unlisted)} folders could not be listed ({first} ...); their files are kept as they were"
 
 
 def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlisted: frozenset[str]) -> None:
@@ -280,7 +249,7 @@ def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -
         "FROM files WHERE root_id = :root AND state <> 'gone' AND id IN (SELECT file_id FROM temp.missing)",
         {"watermark": root["watermark"], "root": root["id"]},
     ).fetchall()
-    applied = rules(config, disk.loaded(root["path"]))
+    applied = rules_for(config, disk.loaded(root["path"]))
     left_out = {row["directory"] for row in rows if excluding(applied, disk.loaded(row["directory"])) is not None}
     # No loss: a path that was never read holds no text, one whose content turned up elsewhere has moved, and a folder that the
     # rules leave out is not missing.
@@ -311,14 +280,9 @@ def _account(db: sqlite3.Connection, root: sqlite3.Row, done: Walk) -> dict[str,
         "rules": done.rules,
         "unlisted_folders": len(done.unlisted),
     }
-    if done.unlisted:
-        first = disk.printable(done.unlisted[0]) or "the root itself"
-        values["message"] = f"{len(done.unlisted)} folders could not be listed ({first} ...); their files are kept as they were"
+    if done.message is not None:
+        values["message"] = done.message
     return values
-
-
-def _below(directory: str, folder: str) -> bool:
-    return not folder or directory == folder or directory.startswith(folder + "/")
 
 
 def _only(name: str, entries: dict[str, _V]) -> dict[str, _V]:

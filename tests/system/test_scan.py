@@ -200,16 +200,36 @@ def test_odd_names_are_stored_and_shown_and_opened_again(share, name):
     assert share.scan()["read"] == 0
 
 
+def obeying_modes(*args):
+    """A command run by an account that obeys modes, even where the tests are run by root."""
+    # PR_CAPBSET_DROP of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH
+    drop = "import ctypes; [ctypes.CDLL(None).prctl(24, c, 0, 0, 0) for c in (1, 2)];"
+    argv = command(*args)
+    script = f"{drop} import os; os.execv({argv[0]!r}, {argv!r})"
+    return subprocess.run([argv[0], "-c", script], capture_output=True, text=True, check=False)
+
+
+def test_a_file_in_a_folder_that_cannot_be_listed_is_said_to_be_out_of_sight(share):
+    fill(share, 6)
+    share.scan()
+    os.chmod(share.root / "folder0", 0)
+    try:
+        done = obeying_modes("scan", "--db", share.db, share.root / "folder0")
+        inside = obeying_modes("scan", "--db", share.db, share.root / "folder0" / "note-0.txt")
+    finally:
+        os.chmod(share.root / "folder0", 0o755)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr + inside.stderr
+    assert inside.returncode in (2, 3), inside.stderr
+    assert share.found("note0") == {"folder0/note-0.txt"}
+
+
 def test_a_folder_that_cannot_be_listed_protects_what_is_below_it(share):
     fill(share, 6)
     share.scan()
     os.chmod(share.root / "folder0", 0)
     try:
-        # PR_CAPBSET_DROP of CAP_DAC_OVERRIDE and CAP_DAC_READ_SEARCH: then even root obeys modes
-        drop = "import ctypes; [ctypes.CDLL(None).prctl(24, c, 0, 0, 0) for c in (1, 2)];"
-        argv = command("scan", "--db", share.db, share.root)
-        script = f"{drop} import os; os.execv({argv[0]!r}, {argv!r})"
-        done = subprocess.run([argv[0], "-c", script], capture_output=True, text=True, check=False)
+        done = obeying_modes("scan", "--db", share.db, share.root)
     finally:
         os.chmod(share.root / "folder0", 0o755)
     assert done.returncode == 3, done.stderr

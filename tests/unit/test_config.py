@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from winnowd import config, walk
+from winnowd import config, rules
 from winnowd.errors import EXIT_CONFIG, ConfigError
 
 EXAMPLE = Path(__file__).parents[2] / "config.example.toml"
@@ -86,7 +86,7 @@ def test_a_pattern_that_is_none_is_refused():
 
 
 def test_each_default_pattern_leaves_out_what_it_names():
-    applied = walk.rules(config.Config(), "/srv")
+    applied = rules.rules_for(config.Config(), "/srv")
     names = {"~$*": "~$a.docx", ".~lock.*#": ".~lock.a.odt#", "._*": "._a", "*.tmp": "a.tmp", "*.part": "a.part"}
     names |= {"*.crdownload": "a.crdownload", ".Trash-*/": ".Trash-1000"}
     for pattern in config.Config().walk.exclude:

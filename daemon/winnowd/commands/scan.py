@@ -94,6 +94,7 @@ def _report(db: "sqlite3.Connection", progress: "Progress", as_json: bool) -> bo
 
     states = status.by_state(db)
     troubled = [row["message"] for row in roots.all_roots(db) if row["message"]]
+    troubled += [message for message in progress.troubles if message not in troubled]
     if as_json:
         done = {key: getattr(progress, key) for key in ("listed", "read", "extracted", "linked", "judged", "removed", "held")}
         common.print_json({**done, "files": states, "next_attempt": status.next_attempt(db), "messages": troubled})
@@ -121,7 +122,6 @@ class _Shown:
     def __init__(self, *, quiet: bool) -> None:
         self._asked_to_stop = False
         self._live = sys.stderr.isatty() and not quiet
-        self._began = time.monotonic()
         self._last = 0.0
 
     def __enter__(self) -> "_Shown":

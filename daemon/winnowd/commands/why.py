@@ -75,7 +75,7 @@ def _searchable(db: sqlite3.Connection, document_id: int) -> str:
 
 
 def _unknown(db: sqlite3.Connection, full: str, config: str | None) -> dict[str, object]:
-    from winnowd import walk
+    from winnowd import rules
     from winnowd.disk import loaded, printable
     from winnowd.store import roots
 
@@ -87,7 +87,7 @@ def _unknown(db: sqlite3.Connection, full: str, config: str | None) -> dict[str,
     relative = roots.relative(root, full)
     if not relative:
         return _nothing(shown, "root", f"It is a watched folder, {root['state']}; `winnow status` accounts for its files.")
-    excluded = walk.excluding(walk.rules(common.load_config(config), loaded(root["path"])), relative)
+    excluded = rules.excluding(rules.rules_for(common.load_config(config), loaded(root["path"])), relative)
     if excluded is not None:
         folder, rule = excluded
         return _nothing(
