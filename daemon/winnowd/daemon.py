@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 
-from winnowd import disk, walk, worker
+from winnowd import disk, reports, walk, worker
 from winnowd.config import Config
 from winnowd.drain import WAIT_SECONDS, Drain, Progress, Told, limits, now
 from winnowd.errors import UsageError
@@ -67,23 +67,23 @@ def preview(db: sqlite3.Connection, targets: list[str], config: Config) -> dict[
     return {**found, "held": states["gone"], "skipped": states["skipped"], "offline": offline}
 
 
-def process(path: str, config: Config) -> worker.Read | worker.Unread:
+def process(path: str, config: Config) -> reports.Read | reports.Unread:
     """Read one file in a child, with all limits, and without a catalogue."""
     root, name = os.path.split(path)
     network = disk.current_mount(root).network
     content: Content | None = None
     with Pool(1, limits(config), worker.serve, (config, worker.recipes(config)), ()) as pool:
-        pool.submit(0, worker.pack(Job(0, root, "", name, network)))
+        pool.submit(0, reports.pack(Job(0, root, "", name, network)))
         while True:
             for event in pool.wait(WAIT_SECONDS):
                 if isinstance(event, Asked):
-                    content = worker.unpack_content(event.question)
-                    pool.reply(event.key, worker.GO_ON)
+                    content = reports.unpack_content(event.question)
+                    pool.reply(event.key, reports.GO_ON)
                 elif isinstance(event.result, Failure):
-                    return worker.Read(content, event.result) if content else worker.Unread(event.result)
+                    return reports.Read(content, event.result) if content else reports.Unread(event.result)
                 else:
-                    report = worker.unpack(event.result)
-                    return worker.NONSENSE if isinstance(report, worker.Linked) else report
+                    report = reports.unpack(event.result)
+                    return reports.NONSENSE if isinstance(report, reports.Linked) else report
 
 
 def targets_of(db: sqlite3.Connection, paths: list[str], config: Config) -> list[tuple[int, str]]:

@@ -12,7 +12,7 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from winnowd import worker
+from winnowd import reports, worker
 from winnowd.child import Limits
 from winnowd.config import Config
 from winnowd.errors import Interrupted, state_of_failure
@@ -112,7 +112,7 @@ class Drain:
             while self._claimed and len(self._running) < width:
                 job = self._claimed.popleft()
                 self._running[job.file_id] = job
-                pool.submit(job.file_id, worker.pack(job))
+                pool.submit(job.file_id, reports.pack(job))
             for event in pool.wait(WAIT_SECONDS):
                 self._take(pool, event)
             if self._group.full(time.monotonic()):
@@ -126,9 +126,9 @@ class Drain:
         job, content = self._running.pop(event.key), self._asked.pop(event.key, None)
         leader = self._leaders.pop(event.key, None)
         if isinstance(event.result, Failure):
-            report: worker.Report = worker.Read(content, event.result) if content else worker.Unread(event.result)
+            report: reports.Report = reports.Read(content, event.result) if content else reports.Unread(event.result)
         else:
-            report = self._believed(worker.unpack(event.result), content)
+            report = self._believed(reports.unpack(event.result), content)
         self._begin()
         self._write(job, report)
         for twin, its in self._twins.pop(leader, ()) if leader else ():
@@ -136,34 +136,34 @@ class Drain:
 
     def _answer(self, pool: Pool, event: Asked) -> None:
         """A child has hashed its file and asks whether it is worth reading."""
-        content = worker.unpack_content(event.question)
+        content = reports.unpack_content(event.question)
         if content is None or event.key in self._asked:
             pool.cancel(event.key)
             self._asked.pop(event.key, None)
-            self._take(pool, Done(event.key, worker.NONSENSE.failure))
+            self._take(pool, Done(event.key, reports.NONSENSE.failure))
             return
         self._asked[event.key] = content
         identity, recipe = (content.digest, content.format), self._recipes.get(content.format, "")
         known = documents.find(self._db, content, recipe) or documents.find_failure(self._db, content, recipe)
         if not known and identity not in self._leaders.values():
             self._leaders[event.key] = identity
-        pool.reply(event.key, worker.GO_ON if event.key in self._leaders else worker.KNOWN)
+        pool.reply(event.key, reports.GO_ON if event.key in self._leaders else reports.KNOWN)
 
-    def _believed(self, report: worker.Report, asked: Content | None) -> worker.Report:
+    def _believed(self, report: reports.Report, asked: Content | None) -> reports.Report:
         """The report, if it speaks of the content that the child asked about: no file may pass itself off as another."""
-        if isinstance(report, worker.Unread):
+        if isinstance(report, reports.Unread):
             return report
-        outcome = report.outcome if isinstance(report, worker.Read) else None
+        outcome = report.outcome if isinstance(report, reports.Read) else None
         honest = asked == report.content
         if isinstance(outcome, Document):
             recipe = self._recipes.get(outcome.format, outcome.recipe)
             own = (report.content.digest, report.content.format, recipe)
             honest = honest and (outcome.digest, outcome.format, outcome.recipe) == own
-        return report if honest else worker.NONSENSE
+        return report if honest else reports.NONSENSE
 
-    def _write(self, job: Job, report: worker.Report) -> None:
+    def _write(self, job: Job, report: reports.Report) -> None:
         """Write down what came of a job."""
-        if isinstance(report, worker.Linked):
+        if isinstance(report, reports.Linked):
             identity = (report.content.digest, report.content.format)
             if identity in self._leaders.values():  # its content is just being read under another path
                 self._twins.setdefault(identity, []).append((job, report.content))
@@ -171,8 +171,8 @@ class Drain:
                 self._link(job, report.content)
             return
         self._progress.read += 1
-        content = report.content if isinstance(report, worker.Read) else None
-        outcome = report.outcome if isinstance(report, worker.Read) else report.failure
+        content = report.content if isinstance(report, reports.Read) else None
+        outcome = report.outcome if isinstance(report, reports.Read) else report.failure
         if isinstance(outcome, Document) and content is not None:
             outcome = self._store(job, content, outcome)
         if isinstance(outcome, Failure):

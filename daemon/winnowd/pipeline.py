@@ -4,7 +4,8 @@ Nothing here knows a disk, a clock or a database.
 """
 
 import hashlib
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 from winnowd import checks, clean, passages
 from winnowd.checks import measures
@@ -65,7 +66,7 @@ def recipe(format: Format, versions: tuple[str, ...], settings: CheckSettings) -
     'pdf@1+mupdf-2.0 clean@1 passages@1 chec'
     """
     extractor = "+".join((f"{format.name}@{format.version}", *versions))
-    thresholds = hashlib.sha256(settings.model_dump_json().encode()).hexdigest()[:4]
+    thresholds = hashlib.sha256(json.dumps(asdict(settings), separators=(",", ":")).encode()).hexdigest()[:4]
     return f"{extractor} clean@{clean.VERSION} passages@{passages.VERSION} checks@{checks.VERSION}#{thresholds}"
 
 

@@ -10,11 +10,15 @@ from winnowd.model import Change, Skip, Stamp
 
 Row = tuple[Any, ...]
 """A row of the catalogue in the order of `Known`, not yet made one: most rows of a walk are only compared."""
-STAMP, RACY, STATE, REASON = slice(1, 5), 6, 7, 8
+STAMP, STANDING = slice(1, 5), 6
 
 
 class Known(NamedTuple):
-    """What the catalogue holds of one file. The stamp's fields stand together and in order, so that they compare as a slice."""
+    """What the catalogue holds of one file. The stamp's fields stand together and in order, so that they compare as a slice.
+
+    The standing is None for most files, else the first of these that is true: `racy` (read so soon after it was written that
+    the stamp proves nothing), `gone` (held), `excluded`, `not_a_file`.
+    """
 
     name: str | bytes
     size: int | None
@@ -22,9 +26,7 @@ class Known(NamedTuple):
     ctime_ns: int | None
     inode: int | None
     file_id: int
-    racy: int
-    state: str
-    reason: str | None
+    standing: str | None
 
 
 Excluded = Callable[[str], Skip | None]
@@ -40,7 +42,7 @@ def compare(files: Mapping[str, Stamp], known: Mapping[str, Row], excluded: Excl
         row = known.get(name)
         if row is None:
             yield Change("appeared", name, stamp, skip=excluded(name))
-        elif row[STAMP] != stamp or row[RACY] or row[STATE] == "gone" or recheck or row[REASON] == "not_a_file":
+        elif row[STAMP] != stamp or recheck or row[STANDING] not in (None, "excluded"):
             change = _judge(name, stamp, row, excluded)
             if change is not None:
                 yield change
@@ -52,21 +54,18 @@ def compare_others(others: Mapping[str, Skip], known: Mapping[str, Row]) -> Iter
         row = known.get(name)
         if row is None:
             yield Change("appeared", name, skip=skip)
-        elif row[REASON] != skip.reason:
+        elif row[STANDING] != skip.reason:
             yield Change("modified", name, file_id=Known._make(row).file_id, skip=skip)
 
 
 def _judge(name: str, stamp: Stamp, row: Row, excluded: Excluded) -> Change | None:
     known, same = Known._make(row), row[STAMP] == stamp
     skip = excluded(name)
-    was_excluded = known.reason == "excluded"
     if skip is not None:
-        return None if was_excluded and same else Change("modified", name, stamp, known.file_id, skip)
-    if known.state == "gone" and same and not known.racy:
-        return Change("returned", name, stamp, known.file_id)
-    if same and not known.racy and not was_excluded and known.state != "gone" and known.reason != "not_a_file":
+        return None if known.standing == "excluded" and same else Change("modified", name, stamp, known.file_id, skip)
+    if same and known.standing is None:
         return None
-    return Change("modified", name, stamp, known.file_id)
+    return Change("returned" if same and known.standing == "gone" else "modified", name, stamp, known.file_id)
 
 
 def may_remove(vanished: int, total: int, floor: int, share: float) -> bool:

@@ -233,12 +233,11 @@ def _out_of_sight(unlisted: list[str]) -> str | None:
 
 
 def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlisted: frozenset[str]) -> None:
-    for directory in files.directories_below(db, root_id, part):
+    for directory in files.not_visited(db, root_id, part):
         if unlisted and any(folder in unlisted for folder in (directory, *disk.parents(directory))):
             continue
         key = (root_id, disk.stored(directory))
-        if db.execute("SELECT 1 FROM temp.visited WHERE root_id = ? AND directory = ?", key).fetchone() is None:
-            db.execute("INSERT OR IGNORE INTO temp.missing SELECT id FROM files WHERE root_id = ? AND directory = ?", key)
+        db.execute("INSERT OR IGNORE INTO temp.missing SELECT id FROM files WHERE root_id = ? AND directory = ?", key)
 
 
 def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -> int:

@@ -1,4 +1,4 @@
-"""One job in a child: open, hash, ask the parent whether it knows the content, extract, refine. Also how outcomes travel.
+"""One job in a child: open, hash, ask the parent whether it knows the content, extract, refine.
 
 This is where trouble with a document becomes a value. The one broad `except` of the package is here, around one job.
 """
@@ -6,31 +6,26 @@ This is where trouble with a document becomes a value. The one broad `except` of
 import errno
 import gc
 import hashlib
-import json
 import os
 import tempfile
 import time
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, replace
 from functools import cache
 from importlib import metadata
 from io import BufferedRandom, BufferedReader
-from typing import Annotated, Literal, Protocol
+from typing import Protocol
 
-from pydantic import Field, TypeAdapter, ValidationError
-from pydantic.dataclasses import dataclass
-
-from winnowd import disk, formats, pipeline
+from winnowd import disk, formats, pipeline, reports
 from winnowd.config import Config
 from winnowd.errors import DocumentError, Empty, Moved, TooLarge, Unsupported
 from winnowd.extract import Reading, extract
-from winnowd.model import Content, Document, Failure, Job, Outcome, Stamp
+from winnowd.model import Content, Failure, Job, Outcome, Stamp
+from winnowd.reports import Linked, Read, Report, Unread
 
 PRELOAD = ("winnowd.worker", "winnowd.extract.pdf", "winnowd.extract.docx", "winnowd.extract.html", "winnowd.extract.markdown")
 Bytes = BufferedReader | BufferedRandom
-GO_ON, KNOWN = b"go on", b"known"
 PROGRESS_SECONDS = 0.2
 COPY_BYTES = 1 << 20
 TRANSIENT = frozenset({errno.EIO, errno.ESTALE, errno.EBUSY, errno.ENOSPC, errno.EHOSTDOWN, errno.ETIMEDOUT, errno.ENOTCONN})
@@ -52,76 +47,16 @@ class Channel(Protocol):
         """Hand over the result; with `last` no other job is wanted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A job whose content was read to its end."""
-
-    content: Content
-    outcome: Annotated[Document | Failure, Field(union_mode="left_to_right")]
-    kind: Literal["read"] = "read"
-
-
-@dataclass(frozen=True, slots=True)
-class Unread:
-    """A job that ended before its content was known."""
-
-    failure: Failure
-    kind: Literal["unread"] = "unread"
-
-
-@dataclass(frozen=True, slots=True)
-class Linked:
-    """A job whose content the parent knew."""
-
-    content: Content
-    kind: Literal["linked"] = "linked"
-
-
-Report = Read | Unread | Linked
-NONSENSE = Unread(Failure("internal", "The process that read it gave an answer that makes no sense."))
-
-
-@cache  # made on first use: a scan that finds nothing to read needs neither
-def _content() -> TypeAdapter[Content]:
-    return TypeAdapter(Content)
-
-
-@cache
-def _report() -> TypeAdapter[Report]:
-    return TypeAdapter(Annotated[Report, Field(discriminator="kind")])
-
-
 def serve(channel: Channel, config: Config, recipes: dict[str, str]) -> None:
     """The work of a child: jobs in, reports out, until there are no more."""
     gc.freeze()  # what was loaded before the first job is never garbage
     gc.disable()  # records hold no cycles: looking for them in between cost a sixth of the time
     for message in channel.jobs():
-        report = process(Job(**json.loads(message)), channel, config, recipes)
+        report = process(reports.unpack_job(message), channel, config, recipes)
         # What a parser leaves behind after a failed allocation is not to be trusted with another file.
-        channel.finish(_report().dump_json(report), last=_ran_out_of_memory(report))
+        channel.finish(reports.dump(report), last=_ran_out_of_memory(report))
         del report
         gc.collect()
-
-
-def pack(job: Job) -> bytes:
-    """A job as it travels to a child. JSON in ASCII keeps the lone surrogates that stand for undecodable bytes of a path."""
-    return json.dumps(asdict(job)).encode("ascii")
-
-
-def unpack_content(question: bytes) -> Content | None:
-    """What a child asks about; None where the question makes no sense."""
-    try:
-        return _content().validate_json(question)
-    except ValidationError:
-        return None
-
-
-def unpack(result: bytes) -> Report:
-    """The report of a child, checked field by field: a child that a file took over must not be believed blindly."""
-    try:
-        return _report().validate_json(result)
-    except ValidationError as error:
-        return Unread(replace(NONSENSE.failure, detail=str(error)))
 
 
 @cache
@@ -145,7 +80,7 @@ def process(job: Job, channel: Channel, config: Config, recipes: dict[str, str])
             with _bytes_of(original, job, config, _ticker(channel)) as stream:
                 content = _identify(stream, before, job, _ticker(channel))
                 _refuse_moved(original, content, job)
-                if channel.ask(_content().dump_json(content)) == KNOWN:
+                if channel.ask(reports.dump_content(content)) == reports.KNOWN:
                     return Linked(content)
                 outcome = _read(stream, content, channel, (config, recipes))
                 _refuse_moved(original, content, job)

@@ -176,7 +176,7 @@ def test_a_format_without_pages_names_no_page() -> None:
 
 def test_thresholds_come_from_the_settings() -> None:
     draft = document(NUMBERS * 9)
-    strict = SETTINGS.model_copy(update={"alphabetic": 0.99})
+    strict = replace(SETTINGS, alphabetic=0.99)
     assert {f.code for f in check_pages(draft.extraction, strict)} == {"low_alpha"}
 
 

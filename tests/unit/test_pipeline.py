@@ -63,7 +63,7 @@ def test_refining_twice_gives_the_same() -> None:
 def test_pages_can_be_judged_again_from_what_is_stored() -> None:
     extraction = Extraction("pdf", pages=pages(1), blocks=(Block("paragraph", "12 34 56 78 90 " * 20, 0),), paged=True)
     stored = refine(extraction, "d", "r", SETTINGS)
-    stricter = SETTINGS.model_copy(update={"scanned_chars": 5000, "image_cover": 0.0})
+    stricter = replace(SETTINGS, scanned_chars=5000, image_cover=0.0)
     again = check_pages(Extraction("pdf", pages=stored.pages, paged=True), stricter)
     assert [page.verdict for page in judged(stored.pages, again, paged=True)] == ["review"]
 
@@ -73,7 +73,7 @@ def test_a_recipe_changes_with_the_libraries_and_with_the_thresholds() -> None:
     usual = recipe(pdf, ("mupdf-2.0",), SETTINGS)
     assert usual.startswith("pdf@3+mupdf-2.0 clean@")
     assert recipe(pdf, ("mupdf-2.1",), SETTINGS) != usual
-    assert recipe(pdf, ("mupdf-2.0",), SETTINGS.model_copy(update={"cid_share": 0.5})) != usual
+    assert recipe(pdf, ("mupdf-2.0",), replace(SETTINGS, cid_share=0.5)) != usual
     assert recipe(pdf, ("mupdf-2.0",), CheckSettings()) == usual
 
 

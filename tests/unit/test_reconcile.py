@@ -9,7 +9,7 @@ STAMP = Stamp(10, 1000, 1001, 7)
 
 
 def known(**changed):
-    row = Known("a.txt", *STAMP, file_id=5, racy=0, state="indexed", reason=None)
+    row = Known("a.txt", *STAMP, file_id=5, standing=None)
     return tuple(row._replace(**changed))
 
 
@@ -41,30 +41,30 @@ def test_any_difference_of_the_stamp_is_a_change_older_or_newer(field, delta):
 
 
 def test_a_file_read_too_soon_after_it_was_written_is_looked_at_again():
-    assert changes(known(racy=1)) == [("modified", False)]
+    assert changes(known(standing="racy")) == [("modified", False)]
 
 
 def test_a_held_file_returns_when_it_is_as_it_was_and_is_a_change_when_not():
-    assert changes(known(state="gone")) == [("returned", False)]
-    assert changes(known(state="gone", size=11)) == [("modified", False)]
+    assert changes(known(standing="gone")) == [("returned", False)]
+    assert changes(known(standing="gone", size=11)) == [("modified", False)]
 
 
 def test_an_excluded_file_is_counted_and_not_asked_about_again():
     assert changes(None, excluded=log_excluded) == [("appeared", True)]
-    assert changes(known(state="skipped", reason="excluded"), excluded=log_excluded) == []
+    assert changes(known(standing="excluded"), excluded=log_excluded) == []
 
 
 def test_rules_are_applied_to_known_files_only_when_they_changed():
     assert changes(known(), excluded=log_excluded) == []
     assert changes(known(), excluded=log_excluded, recheck=True) == [("modified", True)]
-    assert changes(known(state="skipped", reason="excluded"), recheck=True) == [("modified", False)]
+    assert changes(known(standing="excluded"), recheck=True) == [("modified", False)]
 
 
 def test_a_link_that_became_a_file_is_a_change_and_the_other_way_round():
-    assert changes(known(state="skipped", reason="not_a_file")) == [("modified", False)]
+    assert changes(known(standing="not_a_file")) == [("modified", False)]
     skip = Skip("not_a_file", "is a symbolic link")
     assert [c.kind for c in compare_others({"a.txt": skip}, {"a.txt": known()})] == ["modified"]
-    assert list(compare_others({"a.txt": skip}, {"a.txt": known(reason="not_a_file")})) == []
+    assert list(compare_others({"a.txt": skip}, {"a.txt": known(standing="not_a_file")})) == []
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import hashlib
 import os
 
-from winnowd import worker
+from winnowd import reports, worker
 from winnowd.config import Config, LimitSettings
 from winnowd.model import Content, Document, Failure, Job
 
@@ -13,14 +13,14 @@ CONFIG = Config()
 class Parent:
     """The parent's answers, and what may happen to the file while it is asked."""
 
-    def __init__(self, answer=worker.GO_ON, meanwhile=lambda: None):
+    def __init__(self, answer=reports.GO_ON, meanwhile=lambda: None):
         self.answer, self.meanwhile, self.asked = answer, meanwhile, []
 
     def jobs(self):
         return iter(())
 
     def ask(self, question):
-        self.asked.append(worker.unpack_content(question))
+        self.asked.append(reports.unpack_content(question))
         self.meanwhile()
         return self.answer
 
@@ -55,7 +55,7 @@ def test_a_file_of_a_network_root_is_read_from_a_private_copy(tmp_path):
     parent = Parent(meanwhile=lambda: os.truncate(path, 0))  # after the copy was made and hashed
     report = process(path, parent, network=True)
     assert (parent.asked[0].stamp.ctime_ns, parent.asked[0].stamp.inode) == (None, None)
-    assert isinstance(report, worker.Unread)
+    assert isinstance(report, reports.Unread)
     assert report.failure.code == "moved"
     assert isinstance(process(write(tmp_path), network=True).outcome, Document)
 
@@ -67,8 +67,8 @@ def test_a_file_that_changes_while_it_is_read_has_moved(tmp_path):
 
 
 def test_a_known_content_is_not_read(tmp_path):
-    report = process(write(tmp_path), Parent(answer=worker.KNOWN))
-    assert isinstance(report, worker.Linked)
+    report = process(write(tmp_path), Parent(answer=reports.KNOWN))
+    assert isinstance(report, reports.Linked)
 
 
 def test_an_empty_file_is_known_by_its_digest_and_fails_as_empty(tmp_path):
@@ -96,26 +96,25 @@ def test_a_vanished_file_has_moved(tmp_path):
 
 def test_reports_travel_as_json_and_come_back_equal(tmp_path):
     report = process(write(tmp_path))
-    sent = worker._report().dump_json(report)
-    assert worker.unpack(sent) == report
+    sent = reports.dump(report)
+    assert reports.unpack(sent) == report
 
 
 def test_a_report_that_makes_no_sense_is_a_failure_not_a_crash():
     for nonsense in (b"", b"{}", b'{"kind": "read"}', b"\xff", b'{"kind": "linked", "content": {"digest": 1}}'):
-        report = worker.unpack(nonsense)
-        assert isinstance(report, worker.Unread)
+        report = reports.unpack(nonsense)
+        assert isinstance(report, reports.Unread)
         assert report.failure.code == "internal"
-    assert worker.unpack_content(b"nonsense") is None
+    assert reports.unpack_content(b"nonsense") is None
 
 
 def test_a_job_keeps_the_bytes_of_its_path():
-    import json
 
     job = Job(7, "/srv", "a\udce4b", "c\nd", True)
-    assert Job(**json.loads(worker.pack(job))) == job
+    assert reports.unpack_job(reports.pack(job)) == job
 
 
 def test_a_failure_is_a_record_like_any_other():
     content = Content("0" * 64, "pdf", worker.Stamp(1, 2), False)
-    report = worker.Read(content, Failure("damaged", "Is broken."))
-    assert worker.unpack(worker._report().dump_json(report)) == report
+    report = reports.Read(content, Failure("damaged", "Is broken."))
+    assert reports.unpack(reports.dump(report)) == report

@@ -23,14 +23,14 @@ def command(config: str | None, as_json: bool, file: str) -> None:
     path = common.existing_path(file)
     if not os.path.isfile(path) or os.path.islink(path):
         raise UsageError(f"{file}: is no regular file")
-    from winnowd import daemon, rules, worker
+    from winnowd import daemon, reports, rules, worker
 
     rule = rules.rules_for(settings, os.path.dirname(path)).rule_for(os.path.basename(path), folder=False)
     if rule is not None:
         result = _nothing(path, None, "excluded", f"Left out by the pattern {rule!r} (walk.exclude).")
     else:
         report = daemon.process(path, settings)
-        if isinstance(report, worker.Unread):
+        if isinstance(report, reports.Unread):
             result = describe(path, None, report.failure, worker.recipes(settings))
         else:
             result = describe(path, report.content, report.outcome, worker.recipes(settings))

@@ -12,7 +12,10 @@ from winnowd.reconcile import Row
 from winnowd.store import documents, index, review
 
 NOWHERE = Stamp(0, 0)
-KNOWN = "name, size, mtime_ns, ctime_ns, inode, id, racy, state, reason"
+KNOWN = (
+    "name, size, mtime_ns, ctime_ns, inode, id, CASE WHEN racy THEN 'racy' WHEN state = 'gone' THEN 'gone' "
+    "WHEN reason IN ('excluded', 'not_a_file') THEN reason END"
+)
 
 
 def in_directory(db: sqlite3.Connection, root_id: int, directory: str) -> dict[str, Row]:
@@ -43,37 +46,46 @@ def distrust(db: sqlite3.Connection, root_id: int, part: str) -> None:
         db.execute("UPDATE files SET racy = 1 WHERE root_id = ? AND directory = ? AND digest IS NOT NULL", key)
 
 
-def directories(db: sqlite3.Connection, root_id: int) -> Iterator[str]:
-    """The folders of a root that the catalogue knows, in order. Skips from folder to folder, whatever their number of files."""
-    row = db.execute("SELECT min(directory) AS directory FROM files WHERE root_id = ?", (root_id,)).fetchone()
-    while row is not None and row["directory"] is not None:
-        yield loaded(row["directory"])
-        row = db.execute(
-            "SELECT directory FROM files WHERE root_id = ? AND directory > ? ORDER BY directory LIMIT 1",
-            (root_id, row["directory"]),
-        ).fetchone()
-
-
 def directories_below(db: sqlite3.Connection, root_id: int, folder: str) -> Iterator[str]:
-    """The folders that the catalogue knows in a folder and below it, that folder first if it holds files itself."""
-    if not folder:
-        yield from directories(db, root_id)
-        return
+    """The folders that the catalogue knows in a folder ('' for the root) and below it, in order.
+
+    Skips from folder to folder, whatever their number of files.
+    """
     key = stored(folder)
-    if db.execute("SELECT 1 FROM files WHERE root_id = ? AND directory = ? LIMIT 1", (root_id, key)).fetchone() is not None:
+    if folder and db.execute(_FIRST, (root_id, key)).fetchone() is not None:
         yield folder
     for first, last in _ranges(folder):
-        row = db.execute(_NEXT.format(">="), (root_id, first, last)).fetchone()
-        while row is not None:
+        for row in db.execute(_FOLDERS, {"root": root_id, "first": first, "last": last}):
             yield loaded(row["directory"])
-            row = db.execute(_NEXT.format(">"), (root_id, row["directory"], last)).fetchone()
 
 
-_NEXT = "SELECT directory FROM files WHERE root_id = ? AND directory {} ? AND directory < ? ORDER BY directory LIMIT 1"
+def not_visited(db: sqlite3.Connection, root_id: int, folder: str) -> list[str]:
+    """The folders among `directories_below` that are not in temp.visited: those that a walk did not come to."""
+    found = [] if not folder or db.execute(_FIRST, (root_id, stored(folder))).fetchone() is None else [folder]
+    found = [one for one in found if db.execute(_VISITED, (root_id, stored(one))).fetchone() is None]
+    for first, last in _ranges(folder):
+        rows = db.execute(f"{_FOLDERS} EXCEPT {_SEEN}", {"root": root_id, "first": first, "last": last})
+        found += [loaded(row["directory"]) for row in rows]
+    return found
+
+
+LAST_PATH = b"\xff" * 4097  # sorts behind every path: text sorts before bytes, and no path is as long
+_FIRST = "SELECT 1 FROM files WHERE root_id = ? AND directory = ? LIMIT 1"
+_VISITED = "SELECT 1 FROM temp.visited WHERE root_id = ? AND directory = ?"
+_SEEN = "SELECT directory FROM temp.visited WHERE root_id = :root AND directory >= :first AND directory < :last"
+_NEXT = "SELECT directory FROM files WHERE root_id = :root AND directory {} AND directory < :last ORDER BY directory LIMIT 1"
+_FOLDERS = (
+    f"WITH RECURSIVE folder(directory) AS (SELECT * FROM ({_NEXT.format('>= :first')}) UNION ALL "
+    f"SELECT ({_NEXT.format('> folder.directory')}) FROM folder WHERE folder.directory IS NOT NULL) "
+    "SELECT directory FROM folder WHERE directory IS NOT NULL"
+)
 
 
 def _ranges(folder: str) -> Iterator[tuple[str | bytes, str | bytes]]:
     """Where the folders below a folder lie in the order of the index: those whose names are text, and those that are bytes."""
+    if not folder:
+        yield "", LAST_PATH
+        return
     raw = os.fsencode(folder)
     if isinstance(stored(folder), str):
         yield folder + "/", folder + "0"  # "0" comes right after "/"
