@@ -42,9 +42,9 @@ def scan(
     walks = [_walk(db, root_id, part, config, _listing(progress, told)) for root_id, part in wanted]
     progress.troubles = tuple(done.message for done in walks if done.message is not None)
     Drain(db, config, progress, told).run(pool)
-    held = status.by_state(db)["gone"]
+    held = status.held(db)
     progress.removed = sum(walk.finish(db, walks, config).values())
-    progress.held = status.by_state(db)["gone"] - held
+    progress.held = status.held(db) - held
     if progress.extracted or progress.removed:
         documents = db.execute("SELECT count(*) FROM documents").fetchone()[0]
         index.tidy(db, progress.extracted / max(documents, 1))

@@ -242,6 +242,8 @@ def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlis
 
 def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -> int:
     """Remove the root's files that the walk did not find, or hold those that count when they are too many."""
+    if db.execute("SELECT 1 FROM temp.missing").fetchone() is None:
+        return 0
     rows = db.execute(
         "SELECT id, directory, digest, digest IN (SELECT digest FROM files WHERE id NOT IN (SELECT file_id FROM temp.missing) "
         "AND (id > :watermark OR id IN (SELECT file_id FROM temp.renewed))) AS moved "

@@ -14,6 +14,11 @@ def by_state(db: sqlite3.Connection, root_id: int | None = None) -> dict[str, in
     return dict.fromkeys(STATES, 0) | {row[0]: row[1] for row in rows}
 
 
+def held(db: sqlite3.Connection) -> int:
+    """How many files are gone, but kept until a person says that they were meant to go."""
+    return int(db.execute("SELECT count(*) FROM files WHERE state = 'gone'").fetchone()[0])
+
+
 def by_reason(db: sqlite3.Connection) -> list[sqlite3.Row]:
     """How many files are failed, skipped, pending or in review for which reason."""
     return db.execute(
