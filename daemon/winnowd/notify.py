@@ -74,7 +74,8 @@ class Notify:
 
 
 def _status(text: str) -> str:
-    return "STATUS=" + disk.printable(text)[:STATUS_CHARS]
+    # Some versions of systemd (252 does) take one level of backslashes away, and drop a message that ends in half a pair.
+    return "STATUS=" + disk.printable(text[:STATUS_CHARS])[:STATUS_CHARS].replace("\\", "\\\\")
 
 
 def _socket_address(named: str | None) -> bytes:

@@ -48,7 +48,16 @@ def test_a_reload_carries_the_time_of_the_monotonic_clock(listening):
 def test_a_status_cannot_say_more_than_a_status(listening):
     end, named = listening
     Notify(named).status("reading a\nREADY=1\x1b[31m\udcff.pdf")
-    assert heard(end) == ["STATUS=reading a\\nREADY=1\\x1b[31m\\xff.pdf"]
+    assert heard(end) == [r"STATUS=reading a\\nREADY=1\\x1b[31m\\xff.pdf"]
+
+
+@pytest.mark.parametrize("text", ["ends in \\", "\\" * 999 + "\n", "x" * 999 + "\n", "\\" * 5_000])
+def test_no_status_ends_in_half_a_pair_of_backslashes(listening, text):
+    end, named = listening
+    assert Notify(named).ready(text)
+    first, second = heard(end)
+    assert first == "READY=1"
+    assert "\\" not in second.replace("\\\\", "")
 
 
 def test_the_longest_status_is_no_longer_than_systemd_reads(listening):
