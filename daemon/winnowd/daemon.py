@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 
-from winnowd import disk, reports, walk, worker
+from winnowd import disk, look, reports, walk, worker
 from winnowd.config import Config
 from winnowd.drain import WAIT_SECONDS, Drain, Progress, Told, limits, now
 from winnowd.errors import UsageError
@@ -39,11 +39,13 @@ def scan(
         if verify:
             for root_id, part in wanted:
                 files.distrust(db, root_id, part)
-    walks = [_walk(db, root_id, part, config, _listing(progress, told)) for root_id, part in wanted]
+    heard = _listing(progress, told)
+    walks = [look.at_once(walk_of(db, root_id, part, config), heard) for root_id, part in wanted]
     progress.troubles = tuple(done.message for done in walks if done.message is not None)
     Drain(db, config, progress, told).run(pool)
     held = status.held(db)
-    progress.removed = sum(walk.finish(db, walks, config).values())
+    progress.removed = sum(look.at_once(walk.finish(db, walks, config)).values())
+    walk.end(db)
     progress.held = status.held(db) - held
     if progress.extracted or progress.removed:
         documents = db.execute("SELECT count(*) FROM documents").fetchone()[0]
@@ -56,9 +58,9 @@ def preview(db: sqlite3.Connection, targets: list[str], config: Config) -> dict[
     db.execute("BEGIN IMMEDIATE")
     try:
         wanted = targets_of(db, targets, config)
-        walks = [_walk(db, root_id, part, config, lambda _: None) for root_id, part in wanted]
+        walks = [look.at_once(walk_of(db, root_id, part, config)) for root_id, part in wanted]
         waiting, size = queue.pending(db, now())
-        removed = sum(walk.finish(db, walks, config).values())
+        removed = sum(look.at_once(walk.finish(db, walks, config)).values())
         offline = [done.message for done in walks if not done.online]
         states = status.by_state(db)
     finally:
@@ -122,19 +124,19 @@ def _target(db: sqlite3.Connection, path: str) -> tuple[int, str]:
     return root["id"], roots.relative(root, path)
 
 
-def _walk(db: sqlite3.Connection, root_id: int, part: str, config: Config, told: Callable[[int], None]) -> walk.Walk:
+def walk_of(db: sqlite3.Connection, root_id: int, part: str, config: Config) -> look.Dialogue[walk.Walk]:
+    """The walk of a root, of a folder in it, or the look at one file."""
     root = roots.get(db, root_id)
     path = disk.join(disk.loaded(root["path"]), part)
     if part and (os.path.islink(path) or not os.path.isdir(path)):
         return walk.look_at(db, root, part, config)
-    return walk.walk(db, root, part, config, told)
+    return walk.walk(db, root, part, config)
 
 
-def _listing(progress: Progress, told: Told) -> Callable[[int], None]:
-    before = progress.listed
-
-    def listed(count: int) -> None:
-        progress.listed = before + count
+def _listing(progress: Progress, told: Told) -> Callable[[look.Answer], None]:
+    def heard(answer: look.Answer) -> None:
+        for seen in answer if isinstance(answer, tuple) else ():
+            progress.listed += len(seen.listing.files) + len(seen.listing.others) if seen.listing else 0
         told(progress)
 
-    return listed
+    return heard

@@ -7,7 +7,7 @@ import os
 import re
 import stat
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -124,7 +124,26 @@ def listing(path: str, network: bool) -> Listing:
             if stat.S_ISREG(seen.st_mode):
                 files[entry.name] = stamp(seen, network)
             else:
-                others[entry.name] = Skip("not_a_file", f"is {_kind(seen.st_mode)}, which Winnow does not follow or read")
+                others[entry.name] = _other(seen)
+    return Listing(files, tuple(sorted(folders)), others)
+
+
+def glance(path: str, names: Iterable[str], network: bool) -> Listing:
+    """What the directory `path` shows of these names alone. Raises OSError where one cannot be looked at."""
+    files: dict[str, Stamp] = {}
+    folders: list[str] = []
+    others: dict[str, Skip] = {}
+    for name in names:
+        try:
+            seen = os.lstat(os.path.join(path, name))
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        if stat.S_ISDIR(seen.st_mode):
+            folders.append(name)
+        elif stat.S_ISREG(seen.st_mode):
+            files[name] = stamp(seen, network)
+        else:
+            others[name] = _other(seen)
     return Listing(files, tuple(sorted(folders)), others)
 
 
@@ -229,6 +248,10 @@ def _unescape(field: str) -> str:
     for code, char in (("\\040", " "), ("\\011", "\t"), ("\\012", "\n"), ("\\134", "\\")):
         field = field.replace(code, char)
     return field
+
+
+def _other(seen: os.stat_result) -> Skip:
+    return Skip("not_a_file", f"is {_kind(seen.st_mode)}, which Winnow does not follow or read")
 
 
 def _kind(mode: int) -> str:

@@ -1,25 +1,27 @@
 """Walks a root and brings the catalogue in line with it: additions and changes at once, removals only when it is safe.
 
-One road in: every scan leads here. A walk goes folder by folder, so its memory is bounded by the largest folder. What it did
-not find is written down and removed by `finish`, after the new files were hashed, since a path whose content turned up
-elsewhere has moved.
+One road in: every scan, every event and every rescan leads here. A walk goes folder by folder, so its memory is bounded by the
+largest folders. It is a dialogue: it asks what the disk shows (`look`) and goes on with the answer, so that the command can
+look for itself, and the service can leave the looking to a child. What was not found is written down (temp.missing) and
+removed by `finish`, after the new files were hashed, since a path whose content turned up elsewhere has moved.
 """
 
-import os
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TypeVar
 
 from winnowd import disk, reconcile
 from winnowd.config import Config
-from winnowd.model import Change, Skip
+from winnowd.look import Dialogue, Folders, Names, Proof, Prove, Seen, batches
+from winnowd.model import Change, Skip, Stamp
 from winnowd.rules import Rules, excluding, rules_for
 from winnowd.store import files, roots, transaction
 
 PROOF_SAMPLE = 2000
-_V = TypeVar("_V")
+FOLDERS_AT_ONCE = 64
+Settles = Callable[[Stamp], str | None]
+"""When a file with this stamp may be read, as it is stored; None for at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +31,7 @@ class Walk:
     root_id: int
     part: str  # relative to the root, '' for all of it
     online: bool
-    single: bool = False  # the part is one file, not a folder
+    single: bool = False  # the part is some names, not a folder
     message: str | None = None
     listed: int = 0
     unlisted: tuple[str, ...] = ()  # folders that could not be listed: absence below them means nothing
@@ -37,190 +39,255 @@ class Walk:
     rules: str | None = None
 
 
-def walk(db: sqlite3.Connection, root: sqlite3.Row, part: str, config: Config, told: Callable[[int], None]) -> Walk:
+@dataclass(slots=True)
+class _Tally:
+    """A walk while it goes on: where it belongs, what it applies, what it counted."""
+
+    db: sqlite3.Connection
+    root: sqlite3.Row
+    applied: Rules
+    settles: Settles
+    listed: int = 0
+    unlisted: list[str] = field(default_factory=list)
+
+    @property
+    def recheck(self) -> bool:
+        """Whether the rules changed since the last walk, so that known files are held against them too."""
+        return bool(self.root["rules"] != self.applied.digest)
+
+
+def at_sight(_: Stamp) -> None:
+    """Files need not settle: a scan has its own guard against those that change while they are read."""
+
+
+def walk(db: sqlite3.Connection, root: sqlite3.Row, part: str, config: Config, settles: Settles = at_sight) -> Dialogue[Walk]:
     """List a root, or the `part` of it, and write what appeared or changed into the catalogue.
 
-    `told` hears of the number of files after each folder. Nothing is removed yet: see `finish`. A root that cannot be
-    proven is set offline, and no file of it changes state.
+    Nothing is removed yet: see `finish`. A root that cannot be proven is set offline, and no file of it changes state.
     """
-    path = disk.loaded(root["path"])
-    trouble = unproven(db, root)
-    if trouble is not None:
+    proof = yield from prove(db, root)
+    if proof.error is not None:
         with transaction(db):
-            roots.set_offline(db, root["id"], trouble)
-        return Walk(root["id"], part, online=False, message=trouble)
-    try:
-        identity = disk.identity(path)
-    except OSError as error:  # it vanished since it was proven
-        return Walk(root["id"], part, online=False, message=f"{disk.printable(path)}: offline: {error.strerror}")
-    _begin(db)
-    seen = _Tally()
-    applied = rules_for(config, path)
+            roots.set_offline(db, root["id"], proof.error)
+        return Walk(root["id"], part, online=False, message=proof.error)
+    begin(db)
     with transaction(db):
-        roots.set_online(db, root)
-    root = roots.get(db, root["id"])
-    for found in _folders(path, part, applied, seen, _is_network(root)):
-        _reconcile(db, root, found, applied, seen)
-        told(seen.listed)
-    return _end(db, root, part, (seen, identity, applied.digest))
+        roots.set_online(db, root, proof.mount)
+    seen = _tally(db, root["id"], config, settles)
+    _forget_visits(seen, part)
+    yield from _descend(seen, [part])
+    _note_missing_folders(seen, part)
+    return _walked(seen, part, proof.identity)
 
 
-def look_at(db: sqlite3.Connection, root: sqlite3.Row, relative: str, config: Config) -> Walk:
-    """Look at one file of a root instead of walking: what `walk` would find of it alone."""
-    path = disk.loaded(root["path"])
+def glance(
+    db: sqlite3.Connection, root: sqlite3.Row, wanted: Mapping[str, frozenset[str]], config: Config, settles: Settles = at_sight
+) -> Dialogue[Walk]:
+    """Look at some names of some folders of a root instead of walking it: what `walk` would find of them alone.
+
+    A name that is a folder is walked; one that is gone takes what was known below it with it.
+    """
+    begin(db)
+    seen = _tally(db, root["id"], config, settles)
+    for directory, names in wanted.items():
+        if excluding(seen.applied, directory) is not None:
+            continue
+        (found,) = yield Names(disk.loaded(root["path"]), directory, tuple(names), _is_network(seen.root))
+        if found.error is not None and not found.absent:
+            seen.unlisted.append(directory)
+            continue
+        yield from _take_names(seen, found, names)
+    return Walk(root["id"], "", online=True, single=True, message=_out_of_sight(seen.unlisted), listed=seen.listed)
+
+
+def look_at(db: sqlite3.Connection, root: sqlite3.Row, relative: str, config: Config) -> Dialogue[Walk]:
+    """Look at one path of a root."""
     directory, _, name = relative.rpartition("/")
-    _begin(db)
-    try:
-        shown = disk.listing(disk.join(path, directory), _is_network(root))
-    except OSError as error:
-        message = f"{disk.printable(disk.join(path, directory))}: cannot be listed: {error.strerror}"
-        return Walk(root["id"], relative, online=False, message=message)
-    listing = disk.Listing(_only(name, shown.files), (), _only(name, shown.others))
-    known = _only(name, files.in_directory(db, root["id"], directory))
-    _write(db, root["id"], directory, _changes(directory, listing, known, (rules_for(config, path), False)))
-    _note_missing(db, known, listing)
-    listed = len(listing.files) + len(listing.others)
-    return Walk(root["id"], relative, True, single=True, listed=listed)
+    return (yield from glance(db, root, {directory: frozenset({name})}, config))
 
 
-def unproven(db: sqlite3.Connection, root: sqlite3.Row) -> str | None:
-    """Why a root is not what the catalogue knows, None where it is proven.
+def prove(db: sqlite3.Connection, root: sqlite3.Row) -> Dialogue[Proof]:
+    """Whether a root is what the catalogue knows: a proof whose error, a sentence, says why not.
 
     A root is proven by its own identity (mount source and inode), by one known path that is there, or by an empty catalogue.
     """
     path = disk.loaded(root["path"])
     shown = disk.printable(path)
-    try:
-        with os.scandir(path):
-            if disk.identity(path) == root["identity"]:
-                return None
-    except OSError as error:
-        return f"{shown}: offline: {error.strerror}. Its documents stay searchable; nothing is removed."
-    known = files.some(db, root["id"], PROOF_SAMPLE)
-    if not known or any(_is_there(disk.join(path, relative)) for relative in known):
-        return None
-    return (
+    proof: Proof = yield Prove(path)
+    if proof.error is not None:
+        return Proof(f"{shown}: offline: {proof.error}. Its documents stay searchable; nothing is removed.")
+    known = [] if proof.identity == root["identity"] else files.some(db, root["id"], PROOF_SAMPLE)
+    for batch in batches(known):
+        again: Proof = yield Prove(path, batch)
+        if again.present:
+            return again
+    if not known:
+        return proof
+    return Proof(
         f"{shown}: offline: the folder is not the one of the last walk and holds none of the known files, "
         "as when a share is not mounted. Its documents stay searchable; nothing is removed."
     )
 
 
-def finish(db: sqlite3.Connection, walks: list[Walk], config: Config) -> dict[int, int]:
+def finish(db: sqlite3.Connection, walks: list[Walk], config: Config) -> Dialogue[dict[int, int]]:
     """Remove what the walks did not find, or hold it where it is too much; how many files each root lost.
 
-    Call it when the new files of the walks have been hashed: what turned up elsewhere has moved.
+    Begin it when the new files of the walks have been hashed: what turned up elsewhere has moved.
     """
     removed: dict[int, int] = {}
     for done in walks:
-        root = roots.get(db, done.root_id)
         if not done.online:
             continue
-        trouble = unproven(db, root)
+        root = roots.get(db, done.root_id)
+        proof = yield from prove(db, root)
+        if proof.error is None:
+            yield from _look_again(db, root, rules_for(config, disk.loaded(root["path"])))
         with transaction(db):
-            if trouble is not None:  # it vanished while it was walked: what was not found may well be there
-                roots.set_offline(db, done.root_id, trouble)
+            if proof.error is not None:  # it vanished while it was walked: what was not found may well be there
+                roots.set_offline(db, done.root_id, proof.error)
                 continue
             removed[done.root_id] = _remove_missing(db, root, config) + removed.get(done.root_id, 0)
             roots.finish_walk(db, done.root_id, _account(db, root, done))
-    db.execute("DROP TABLE IF EXISTS temp.visited")
-    db.execute("DROP TABLE IF EXISTS temp.missing")
-    db.execute("DROP TABLE IF EXISTS temp.renewed")
+            if not done.part and not done.single:
+                db.execute("DELETE FROM temp.renewed WHERE file_id IN (SELECT id FROM files WHERE root_id = ?)", (root["id"],))
     return removed
 
 
-@dataclass(slots=True)
-class _Tally:
-    """What a walk counts while it goes on."""
+def begin(db: sqlite3.Connection) -> None:
+    """Make the tables of what walks note down, where there are none yet. They are the connection's own."""
+    db.execute(
+        "CREATE TEMP TABLE IF NOT EXISTS visited (root_id INTEGER, directory, PRIMARY KEY (root_id, directory)) WITHOUT ROWID"
+    )
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS missing (file_id INTEGER PRIMARY KEY, root_id INTEGER)")
+    db.execute("CREATE TEMP TABLE IF NOT EXISTS renewed (file_id INTEGER PRIMARY KEY)")
 
-    listed: int = 0
-    unlisted: list[str] = field(default_factory=list)
+
+def end(db: sqlite3.Connection) -> None:
+    """Forget what walks noted down."""
+    for table in ("visited", "missing", "renewed"):
+        db.execute(f"DROP TABLE IF EXISTS temp.{table}")
+
+
+def _tally(db: sqlite3.Connection, root_id: int, config: Config, settles: Settles) -> _Tally:
+    root = roots.get(db, root_id)
+    return _Tally(db, root, rules_for(config, disk.loaded(root["path"])), settles)
 
 
 def _is_network(root: sqlite3.Row) -> bool:
     return disk.Mount("", root["filesystem"] or "", "", "").network
 
 
-def _is_there(path: str) -> bool:
-    try:
-        os.lstat(path)
-    except OSError:
-        return False
-    return True
-
-
-def _begin(db: sqlite3.Connection) -> None:
-    db.execute(
-        "CREATE TEMP TABLE IF NOT EXISTS visited (root_id INTEGER, directory, PRIMARY KEY (root_id, directory)) WITHOUT ROWID"
-    )
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS missing (file_id INTEGER PRIMARY KEY)")
-    db.execute("CREATE TEMP TABLE IF NOT EXISTS renewed (file_id INTEGER PRIMARY KEY)")
-
-
-def _folders(path: str, part: str, applied: Rules, seen: _Tally, network: bool) -> Iterator[tuple[str, disk.Listing]]:
-    """Each folder that is not excluded, with what it shows, depth first."""
-    todo = [part]
+def _descend(seen: _Tally, todo: list[str]) -> Dialogue[None]:
+    """Walk folders and all below them that are not excluded, depth first."""
+    path, network = disk.loaded(seen.root["path"]), _is_network(seen.root)
     while todo:
-        directory = todo.pop()
-        try:
-            listing = disk.listing(disk.join(path, directory), network)
-        except OSError:
-            seen.unlisted.append(directory)
-            continue
-        yield directory, listing
-        below = [f"{directory}/{name}" if directory else name for name in listing.folders]
-        todo += [folder for folder in reversed(below) if applied.rule_for(folder, folder=True) is None]
+        batch = next(batches(todo[-FOLDERS_AT_ONCE:][::-1]))
+        found: tuple[Seen, ...] = yield Folders(path, batch, network)
+        del todo[len(todo) - len(found) :]
+        for one in found:
+            if one.listing is None:
+                _note_unlisted(seen, one)
+                continue
+            _take(seen, one.directory, one.listing)
+            below = [disk.join("", one.directory, name).lstrip("/") for name in one.listing.folders]
+            todo += [folder for folder in reversed(below) if seen.applied.rule_for(folder, folder=True) is None]
 
 
-def _reconcile(
-    db: sqlite3.Connection, root: sqlite3.Row, found: tuple[str, disk.Listing], applied: Rules, seen: _Tally
-) -> None:
-    directory, listing = found
-    known = files.in_directory(db, root["id"], directory)
-    recheck = root["rules"] != applied.digest
-    _write(db, root["id"], directory, _changes(directory, listing, known, (applied, recheck)))
+def _note_unlisted(seen: _Tally, one: Seen) -> None:
+    """A folder that is gone again shows nothing, which means something; one that cannot be listed means nothing."""
+    if one.absent and one.directory:
+        return
+    seen.unlisted.append(one.directory)
+
+
+def _take(seen: _Tally, directory: str, listing: disk.Listing) -> None:
+    """Bring the catalogue in line with what one folder shows."""
+    db, root_id = seen.db, seen.root["id"]
+    known = files.in_directory(db, root_id, directory)
+    _write(seen, directory, _changes(seen, directory, listing, known))
     seen.listed += len(listing.files) + len(listing.others)
-    db.execute("INSERT OR IGNORE INTO temp.visited VALUES (?, ?)", (root["id"], disk.stored(directory)))
-    _note_missing(db, known, listing)
+    db.execute("INSERT OR IGNORE INTO temp.visited VALUES (?, ?)", (root_id, disk.stored(directory)))
+    _note_missing(seen, [known[name] for name in known.keys() - listing.files.keys() - listing.others.keys()])
 
 
-def _changes(directory: str, listing: disk.Listing, known: dict[str, reconcile.Row], asked: tuple[Rules, bool]) -> list[Change]:
-    applied, recheck = asked
+def _take_names(seen: _Tally, found: Seen, names: frozenset[str]) -> Dialogue[None]:
+    """Bring the catalogue in line with what is seen of some names of one folder, and walk those that are folders."""
+    listing = found.listing or disk.Listing({}, (), {})
+    held = files.in_directory(seen.db, seen.root["id"], found.directory)
+    known = {name: held[name] for name in names & held.keys()}
+    if not found.absent:
+        _write(seen, found.directory, _changes(seen, found.directory, listing, known))
+    seen.listed += len(listing.files) + len(listing.others)
+    _note_missing(seen, [known[name] for name in known.keys() - listing.files.keys() - listing.others.keys()])
+    for name in names:
+        folder = disk.join("", found.directory, name).lstrip("/")
+        if name in listing.folders and seen.applied.rule_for(folder, folder=True) is None:
+            yield from _walk_anew(seen, folder)
+        elif name not in listing.folders and next(files.directories_below(seen.db, seen.root["id"], folder), None) is not None:
+            _forget_visits(seen, folder)
+            _note_missing_folders(seen, folder)
+
+
+def _walk_anew(seen: _Tally, folder: str) -> Dialogue[None]:
+    _forget_visits(seen, folder)
+    yield from _descend(seen, [folder])
+    _note_missing_folders(seen, folder)
+
+
+def _forget_visits(seen: _Tally, folder: str) -> None:
+    if not folder:
+        seen.db.execute("DELETE FROM temp.visited WHERE root_id = ?", (seen.root["id"],))
+        return
+    visited = [(seen.root["id"], disk.stored(known)) for known in files.directories_below(seen.db, seen.root["id"], folder)]
+    seen.db.executemany("DELETE FROM temp.visited WHERE root_id = ? AND directory = ?", visited)
+
+
+def _changes(seen: _Tally, directory: str, listing: disk.Listing, known: dict[str, reconcile.Row]) -> list[Change]:
     prefix = directory + "/" if directory else ""
 
     def excluded(name: str) -> Skip | None:
-        rule = applied.rule_for(prefix + name, folder=False)
+        rule = seen.applied.rule_for(prefix + name, folder=False)
         return Skip("excluded", f"Left out by the pattern {rule!r} (walk.exclude).") if rule else None
 
-    changes = list(reconcile.compare(listing.files, known, excluded, recheck))
+    changes = list(reconcile.compare(listing.files, known, excluded, seen.recheck))
     changes += reconcile.compare_others(listing.others, known)
     return changes
 
 
-def _write(db: sqlite3.Connection, root_id: int, directory: str, changes: list[Change]) -> None:
+def _write(seen: _Tally, directory: str, changes: list[Change]) -> None:
     if changes:
-        with transaction(db):
-            files.apply(db, root_id, directory, changes)
+        with transaction(seen.db):
+            files.apply(seen.db, seen.root["id"], directory, changes, seen.settles)
         renewed = [(change.file_id,) for change in changes if change.kind == "modified"]
-        db.executemany("INSERT OR IGNORE INTO temp.renewed VALUES (?)", renewed)
+        seen.db.executemany("INSERT OR IGNORE INTO temp.renewed VALUES (?)", renewed)
 
 
-def _note_missing(db: sqlite3.Connection, known: dict[str, reconcile.Row], listing: disk.Listing) -> None:
-    for name in known.keys() - listing.files.keys() - listing.others.keys():
-        db.execute("INSERT OR IGNORE INTO temp.missing VALUES (?)", (reconcile.Known._make(known[name]).file_id,))
+def _note_missing(seen: _Tally, rows: list[reconcile.Row]) -> None:
+    gone = [(reconcile.Known._make(row).file_id, seen.root["id"]) for row in rows]
+    seen.db.executemany("INSERT OR IGNORE INTO temp.missing VALUES (?, ?)", gone)
 
 
-def _end(db: sqlite3.Connection, root: sqlite3.Row, part: str, saw: tuple[_Tally, str, str]) -> Walk:
-    seen, identity, rules_digest = saw
-    _note_missing_folders(db, root["id"], part, frozenset(seen.unlisted))
+def _note_missing_folders(seen: _Tally, part: str) -> None:
+    unlisted = frozenset(seen.unlisted)
+    for directory in files.not_visited(seen.db, seen.root["id"], part):
+        if unlisted and any(folder in unlisted for folder in (directory, *disk.parents(directory))):
+            continue
+        seen.db.execute(
+            "INSERT OR IGNORE INTO temp.missing SELECT id, root_id FROM files WHERE root_id = ? AND directory = ?",
+            (seen.root["id"], disk.stored(directory)),
+        )
+
+
+def _walked(seen: _Tally, part: str, identity: str | None) -> Walk:
     return Walk(
-        root["id"],
+        seen.root["id"],
         part,
         online=True,
         message=_out_of_sight(seen.unlisted),
         listed=seen.listed,
         unlisted=tuple(seen.unlisted),
         identity=identity,
-        rules=rules_digest,
+        rules=seen.applied.digest,
     )
 
 
@@ -232,24 +299,39 @@ def _out_of_sight(unlisted: list[str]) -> str | None:
     return f"{len(unlisted)} folders could not be listed ({first} ...); their files are kept as they were"
 
 
-def _note_missing_folders(db: sqlite3.Connection, root_id: int, part: str, unlisted: frozenset[str]) -> None:
-    for directory in files.not_visited(db, root_id, part):
-        if unlisted and any(folder in unlisted for folder in (directory, *disk.parents(directory))):
-            continue
-        key = (root_id, disk.stored(directory))
-        db.execute("INSERT OR IGNORE INTO temp.missing SELECT id FROM files WHERE root_id = ? AND directory = ?", key)
+def _look_again(db: sqlite3.Connection, root: sqlite3.Row, applied: Rules) -> Dialogue[None]:
+    """Look once more at what was not found, but for what is left out: it may have come back, or been missed by a moment."""
+    path, network = disk.loaded(root["path"]), _is_network(root)
+    sql = "SELECT DISTINCT directory FROM files WHERE id IN (SELECT file_id FROM temp.missing WHERE root_id = ?)"
+    missing = [disk.loaded(row["directory"]) for row in db.execute(sql, (root["id"],))]
+    todo = [directory for directory in missing if excluding(applied, directory) is None]
+    while todo:
+        found: tuple[Seen, ...] = yield Folders(path, next(batches(todo[:FOLDERS_AT_ONCE])), network)
+        del todo[: len(found)]
+        for one in found:
+            if not one.absent:
+                _take_back(db, root["id"], one)
+
+
+def _take_back(db: sqlite3.Connection, root_id: int, one: Seen) -> None:
+    """Strike out of temp.missing what a folder shows after all; all of it where it cannot be listed."""
+    there = None if one.listing is None else one.listing.files.keys() | one.listing.others.keys()
+    known = files.in_directory(db, root_id, one.directory)
+    rows = [row for name, row in known.items() if there is None or name in there]
+    db.executemany("DELETE FROM temp.missing WHERE file_id = ?", [(reconcile.Known._make(row).file_id,) for row in rows])
 
 
 def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -> int:
-    """Remove the root's files that the walk did not find, or hold those that count when they are too many."""
-    if db.execute("SELECT 1 FROM temp.missing").fetchone() is None:
-        return 0
+    """Remove the root's files that were not found, or hold those that count when they are too many."""
     rows = db.execute(
         "SELECT id, directory, digest, digest IN (SELECT digest FROM files WHERE id NOT IN (SELECT file_id FROM temp.missing) "
-        "AND (id > :watermark OR id IN (SELECT file_id FROM temp.renewed))) AS moved "
-        "FROM files WHERE root_id = :root AND state <> 'gone' AND id IN (SELECT file_id FROM temp.missing)",
+        "AND state <> 'gone' AND (id > :watermark OR id IN (SELECT file_id FROM temp.renewed))) AS moved "
+        "FROM temp.missing CROSS JOIN files ON files.id = file_id WHERE missing.root_id = :root AND state <> 'gone'",
         {"watermark": root["watermark"], "root": root["id"]},
     ).fetchall()
+    db.execute("DELETE FROM temp.missing WHERE root_id = ?", (root["id"],))
+    if not rows:
+        return 0
     applied = rules_for(config, disk.loaded(root["path"]))
     left_out = {row["directory"] for row in rows if excluding(applied, disk.loaded(row["directory"])) is not None}
     # No loss: a path that was never read holds no text, one whose content turned up elsewhere has moved, and a folder that the
@@ -284,7 +366,3 @@ def _account(db: sqlite3.Connection, root: sqlite3.Row, done: Walk) -> dict[str,
     if done.message is not None:
         values["message"] = done.message
     return values
-
-
-def _only(name: str, entries: dict[str, _V]) -> dict[str, _V]:
-    return {key: value for key, value in entries.items() if key == name}

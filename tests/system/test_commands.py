@@ -147,13 +147,15 @@ def test_the_database_of_another_program_is_not_written(tmp_path):
 def test_a_database_of_a_newer_winnow_is_refused(filled):
     import sqlite3
 
+    from winnowd.store.schema import VERSION
+
     with sqlite3.connect(filled.db) as db:
         db.execute("PRAGMA user_version = 99")
     for args in (("status",), ("scan", filled.root)):
         done = filled.run(args[0], "--db", filled.db, *args[1:], code=1)
         assert "newer Winnow" in done.stderr
     with sqlite3.connect(filled.db) as db:
-        db.execute("PRAGMA user_version = 1")
+        db.execute(f"PRAGMA user_version = {VERSION}")
 
 
 def test_a_database_on_a_network_file_system_is_refused(tmp_path, monkeypatch):

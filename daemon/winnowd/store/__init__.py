@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from winnowd.errors import StoreError
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 PAGE_SIZE = 8192  # a tenth faster than 4096 on passages, and smaller
 CACHE_KIB = 32_768
 WAL_LIMIT = 64 * 1024 * 1024

@@ -2,7 +2,7 @@
 
 import os
 import sqlite3
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from winnowd.cjk import spaced
 from winnowd.disk import exact, join, label, loaded, stored
@@ -12,6 +12,8 @@ from winnowd.reconcile import Row
 from winnowd.store import documents, index, review
 
 NOWHERE = Stamp(0, 0)
+SETTLING = ("settling", "Was written to a moment ago: it is read when it has stayed as it is for a while.")
+NOW = "strftime('%Y-%m-%dT%H:%M:%SZ', 'now')"
 KNOWN = (
     "name, size, mtime_ns, ctime_ns, inode, id, CASE WHEN racy THEN 'racy' WHEN state = 'gone' THEN 'gone' "
     "WHEN reason IN ('excluded', 'not_a_file') THEN reason END"
@@ -26,17 +28,27 @@ def in_directory(db: sqlite3.Connection, root_id: int, directory: str) -> dict[s
     return {row[0] if isinstance(row[0], str) else loaded(row[0]): row for row in rows}
 
 
-def apply(db: sqlite3.Connection, root_id: int, directory: str, changes: Iterable[Change]) -> None:
-    """Write the changes of one folder into the catalogue. Files that are to be read become pending."""
+def apply(
+    db: sqlite3.Connection,
+    root_id: int,
+    directory: str,
+    changes: Iterable[Change],
+    settles: Callable[[Stamp], str | None] = lambda _: None,
+) -> None:
+    """Write the changes of one folder into the catalogue. Files that are to be read become pending.
+
+    `settles` says when a file with a stamp may be read, None for at once.
+    """
     for change in changes:
         if change.kind == "appeared":
-            _add(db, root_id, directory, change)
+            _add(db, root_id, directory, change, settles)
         elif change.kind == "returned":
             _return(db, change)
         elif change.skip is not None:
             _skip(db, change)
         else:
-            _mark_changed(db, change)
+            assert change.stamp is not None
+            settle(db, change.file_id or 0, change.stamp, settles(change.stamp))
 
 
 def distrust(db: sqlite3.Connection, root_id: int, part: str) -> None:
@@ -157,26 +169,32 @@ def remove(db: sqlite3.Connection, file_ids: Iterable[int]) -> int:
     return removed
 
 
-def _add(db: sqlite3.Connection, root_id: int, directory: str, change: Change) -> None:
+def _add(db: sqlite3.Connection, root_id: int, directory: str, change: Change, settles: Callable[[Stamp], str | None]) -> None:
     shown = label(join("", directory, change.name).lstrip("/"))
     seen = change.stamp or NOWHERE
+    after = None if change.skip else settles(seen)
     state = "skipped" if change.skip else "pending"
-    reason, message = change.skip or (None, None)
+    reason, message = change.skip or (SETTLING if after else (None, None))
     cursor = db.execute(
-        "INSERT INTO files (root_id, directory, name, label, cjk, size, mtime_ns, ctime_ns, inode, state, reason, message) "
-        "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        (root_id, stored(directory), stored(change.name), shown, spaced(shown), *seen, state, reason, message),
+        "INSERT INTO files (root_id, directory, name, label, cjk, size, mtime_ns, ctime_ns, inode, state, reason, message, "
+        f"next_attempt, pending_since) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, {NOW})",
+        (root_id, stored(directory), stored(change.name), shown, spaced(shown), *seen, state, reason, message, after),
     )
     assert cursor.lastrowid is not None
     index.put_file(db, cursor.lastrowid)
 
 
-def _mark_changed(db: sqlite3.Connection, change: Change) -> None:
-    assert change.stamp is not None
+def settle(db: sqlite3.Connection, file_id: int, stamp: Stamp, after: str | None) -> None:
+    """A file has a new stamp: it is pending, from the time `after` on where it has to settle first.
+
+    How long it has been pending goes on: a file that changes again and again does not wait for ever.
+    """
+    reason, message = SETTLING if after else (None, None)
     db.execute(
-        "UPDATE files SET size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, state = 'pending', reason = NULL, message = NULL, "
-        "attempts = 0, waits = 0, next_attempt = NULL WHERE id = ?",
-        (*change.stamp, change.file_id),
+        f"UPDATE files SET pending_since = CASE state WHEN 'pending' THEN ifnull(pending_since, {NOW}) ELSE {NOW} END, "
+        "size = ?, mtime_ns = ?, ctime_ns = ?, inode = ?, state = 'pending', reason = ?, message = ?, "
+        "attempts = 0, waits = 0, next_attempt = ? WHERE id = ?",
+        (*stamp, reason, message, after, file_id),
     )
 
 

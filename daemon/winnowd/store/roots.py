@@ -69,7 +69,8 @@ def add(db: sqlite3.Connection, path: str, origin: str) -> sqlite3.Row:
             raise UsageError(
                 f"{printable(path)}: lies above the known root {shown}; scan that, or `winnow roots forget {shown}` first"
             )
-    watch, reason, mount = watching(path)
+    mount = current_mount(path)
+    watch, reason = watching(mount)
     cursor = db.execute(
         "INSERT INTO roots (path, origin, state, watch, watch_reason, filesystem) VALUES (?, ?, 'online', ?, ?, ?)",
         (stored(path), origin, watch, reason, mount.filesystem),
@@ -78,12 +79,11 @@ def add(db: sqlite3.Connection, path: str, origin: str) -> sqlite3.Row:
     return get(db, cursor.lastrowid)
 
 
-def watching(path: str) -> tuple[str, str, Mount]:
-    """How changes below `path` can be seen (events or rescan), why, and the mount it lies on."""
-    mount = current_mount(path)
+def watching(mount: Mount) -> tuple[str, str]:
+    """How changes below a folder on this mount can be seen (events or rescan), and why."""
     if mount.network:
-        return "rescan", f"{mount.filesystem}: other hosts change it without our kernel seeing it", mount
-    return "events", f"{mount.filesystem}: a local file system, the kernel sees every change", mount
+        return "rescan", f"{mount.filesystem}: other hosts change it without our kernel seeing it"
+    return "events", f"{mount.filesystem}: a local file system, the kernel sees every change"
 
 
 def set_offline(db: sqlite3.Connection, root_id: int, message: str) -> None:
@@ -94,10 +94,12 @@ def set_offline(db: sqlite3.Connection, root_id: int, message: str) -> None:
     )
 
 
-def set_online(db: sqlite3.Connection, root: sqlite3.Row) -> None:
+def set_online(db: sqlite3.Connection, root: sqlite3.Row, mount: Mount | None) -> None:
     """The root is proven: what lies below it can be read. The file system may be another one than when it was added."""
-    watch, reason, mount = watching(loaded(root["path"]))
-    seen: dict[str, str | None] = {"watch": watch, "watch_reason": reason, "filesystem": mount.filesystem}
+    seen: dict[str, str | None] = {}
+    if mount is not None:
+        watch, reason = watching(mount)
+        seen = {"watch": watch, "watch_reason": reason, "filesystem": mount.filesystem}
     if root["state"] == "offline":
         seen |= {"state": "online", "message": None}
     if any(root[key] != value for key, value in seen.items()):

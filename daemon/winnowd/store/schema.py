@@ -6,7 +6,7 @@ stands in `PRAGMA user_version`. SQL is written out in full, so that what `.sche
 
 from sqlite_utils import Database, Migrations
 
-VERSION = 1
+VERSION = 2
 migrations = Migrations("winnow")
 
 ROOTS = """
@@ -213,6 +213,31 @@ CREATE TABLE service (                  -- one row: what the loop last said of i
     message TEXT
 )"""
 
+SERVICE_2 = """
+-- UTC, since when a pending file waits to be read
+ALTER TABLE files ADD COLUMN pending_since TEXT;
+-- the file to which the slow re-hash has come
+ALTER TABLE roots ADD COLUMN verified_id INTEGER NOT NULL DEFAULT 0;
+-- how often events were lost; each time the folder was walked again
+ALTER TABLE roots ADD COLUMN overflows INTEGER NOT NULL DEFAULT 0;
+DROP TABLE service;
+CREATE TABLE service (                  -- one row: what the loop last said of itself
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    version TEXT NOT NULL,
+    pid INTEGER NOT NULL,
+    started_at TEXT NOT NULL,
+    said_at TEXT NOT NULL,
+    state TEXT NOT NULL,                -- running, paused (no room on the disk), stopped
+    message TEXT NOT NULL,              -- the sentence, as systemctl status shows it
+    read INTEGER NOT NULL,              -- files read since the start
+    per_minute REAL NOT NULL,           -- of the last minutes
+    pending INTEGER NOT NULL,
+    running INTEGER NOT NULL,           -- files that children are reading
+    crashes INTEGER NOT NULL,           -- children that died since the start
+    free_bytes INTEGER NOT NULL,        -- on the disk of the database
+    wal_bytes INTEGER NOT NULL
+)"""
+
 # `text` stands first: in FTS5 every entry of a later column carries its number, which made the index a fifth larger.
 FTS = """
 CREATE VIRTUAL TABLE passages_fts USING fts5(
@@ -267,3 +292,10 @@ def first_tables(db: Database) -> None:
     for batch in (FTS, INDEXES, VIEWS, TUNING):
         for statement in batch.split(";\n"):
             db.execute(statement)
+
+
+@migrations()
+def the_service(db: Database) -> None:
+    """What the loop of a service that stays has to remember, and to say of itself."""
+    for statement in SERVICE_2.split(";\n"):
+        db.execute(statement)
