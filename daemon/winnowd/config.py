@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 EXCLUDED_FILES = (
     "~$*",
@@ -94,6 +94,7 @@ Folder = Annotated[Path, Check(_absolute)]
 Share = Annotated[float, within(0, 1)]
 Count = Annotated[int, within(0)]
 Seconds = Annotated[float, within(0.001)]
+Interval = Annotated[float, within(1)]
 
 
 def setting(default: Any, description: str) -> Any:
@@ -111,6 +112,9 @@ class Root(_Section):
     """A watched folder."""
 
     path: Folder
+    watch: Literal["auto", "events", "rescan"] = setting(
+        "auto", "How changes are seen: by events of the kernel, by walking again, or as the file system allows (auto)."
+    )
     exclude: Patterns = setting((), "Patterns in .gitignore syntax, in addition to the general ones.")
 
 
@@ -121,6 +125,8 @@ class DatabaseSettings(_Section):
     path: Folder = setting(
         Path("/var/lib/winnowd/winnow.db"), "The one SQLite file. It must lie on a local disk, outside every root."
     )
+    free_mb: Count = setting(1024, "With less than this free on its disk, nothing new is read; searching goes on.")
+    wal_mb: Annotated[int, within(1)] = setting(256, "A write-ahead log beyond this is reported: a reader holds it open.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,17 +143,18 @@ class WalkSettings(_Section):
 
 @dataclass(frozen=True, slots=True)
 class WatchSettings(_Section):
-    """How `winnow scan --watch` follows changes."""
+    """How `winnow run` follows changes."""
 
-    settle_seconds: Annotated[float, within(0.1)] = setting(
-        5, "A changed file is looked at when nothing happened to it for this long."
+    settle_seconds: Seconds = setting(1, "A changed file is read when nothing happened to it for this long.")
+    network_settle_seconds: Seconds = setting(10, "The same on network file systems, whose times are coarse.")
+    settle_cap_seconds: Seconds = setting(900, "A file that goes on changing is read after this long, with a finding.")
+    rescan_seconds: Interval = setting(3600, "Every folder is walked again after this long, whatever the events said.")
+    network_rescan_seconds: Interval = setting(300, "The same for folders whose changes give no events.")
+    verify_days: Annotated[float, within(0)] = setting(
+        30, "In this many days every file is hashed again, also where its stamp is unchanged; 0 for never."
     )
-    rescan_seconds: Annotated[float, within(1)] = setting(
-        3600, "Every folder is walked again after this long, whatever was seen."
-    )
-    network_rescan_seconds: Annotated[float, within(1)] = setting(
-        300, "The same for folders on network file systems, which give no events."
-    )
+    answer_seconds: Interval = setting(60, "A share that does not answer for this long is offline until it does.")
+    probe_seconds: Interval = setting(60, "So often it is proven that events still arrive.")
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def process(path: str, config: Config) -> reports.Read | reports.Unread:
                     return reports.Read(content, event.result) if content else reports.Unread(event.result)
                 else:
                     report = reports.unpack(event.result)
-                    return reports.NONSENSE if isinstance(report, reports.Linked) else report
+                    return report if isinstance(report, reports.Read | reports.Unread) else reports.NONSENSE
 
 
 def targets_of(db: sqlite3.Connection, paths: list[str], config: Config) -> list[tuple[int, str]]:

@@ -1,4 +1,4 @@
-"""Reads what waits until nothing does: claims files, hands them to the pool, and commits what the children found.
+"""Reads what waits: claims files, hands them to the pool, and commits what the children found.
 
 Outcomes are committed in groups; each is written by one call inside one transaction, so the program may be killed at any line.
 """
@@ -12,13 +12,13 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from winnowd import reports, worker
+from winnowd import reports, settle, worker
 from winnowd.child import Limits
 from winnowd.config import Config
 from winnowd.errors import Interrupted, state_of_failure
 from winnowd.model import Content, Document, Failure, Job
 from winnowd.pool import Asked, Done, Pool
-from winnowd.store import documents, judging, queue, transaction
+from winnowd.store import documents, files, judging, queue, transaction
 
 LOOK_AHEAD = 8  # claimed files for each child: enough that none waits, few enough to read one by one after a crash
 GROUP_SECONDS = 0.5
@@ -40,6 +40,7 @@ class Progress:
     judged: int = 0  # again, from stored measures
     flagged: int = 0
     failed: int = 0
+    deaths: int = 0  # children that died or were ended
     removed: int = 0
     held: int = 0
     troubles: tuple[str, ...] = ()  # what could not be looked at, a sentence each
@@ -50,83 +51,103 @@ Identity = tuple[str, str]
 
 
 class Drain:
-    """Reads what waits until nothing does: the suspects of an unclean end one at a time, the queue, then what is stale."""
+    """Reads what waits: the suspects of an unclean end one at a time, then the queue, then what is stale.
+
+    Huge files, and those that ended their child, go one at a time beside the others and delay none. `run` reads until nothing
+    waits; the service calls `fill`, `take` and `commit` itself as it turns.
+    """
 
     def __init__(self, db: sqlite3.Connection, config: Config, progress: Progress, told: Told) -> None:
         self._db, self._config, self._progress, self._told = db, config, progress, told
         self._recipes = worker.recipes(config)
+        self._settling = settling(config)
         self._boot = uuid.uuid4().hex
         self._claimed: deque[Job] = deque()
+        self._heavy: deque[Job] = deque()
         self._running: dict[int, Job] = {}
+        self._heavy_running: int | None = None
         self._asked: dict[int, Content] = {}  # of the running jobs, once their content is known
         self._leaders: dict[int, Identity] = {}  # the running jobs that read a content
         self._twins: dict[Identity, list[tuple[Job, Content]]] = {}  # files that wait for what a leader makes of their content
-        self._stale_seen = 0
+        self._suspects = True  # there may be some
+        self._judged_to = self._stale_seen = 0
         self._group = _Group(time.monotonic())
+
+    @property
+    def running(self) -> int:
+        """How many files are being read."""
+        return len(self._running)
 
     def run(self, pool: Pool | None = None) -> None:
         """Read everything that waits, with the children of `pool`, else with some of its own."""
-        with transaction(self._db):
-            queue.drop_idle_suspects(self._db, self._recipes)
-            queue.wake(self._db, now())
-        self._judge_again()
+        self.begin()
+        while self.judge_some():
+            self._told(self._progress)
         self._progress.to_read, _ = queue.pending(self._db, now())
         self._progress.reading_since = time.monotonic()
-        self._claimed += self._claim_suspect()
-        suspects = bool(self._claimed)
-        if not suspects:
-            self._claimed += self._claim() or self._claim_stale()
-        if not self._claimed:
+        self._claim()
+        if not self._claimed and not self._heavy:
             return
         with nullcontext(pool) if pool is not None else children(self._config) as at_work:
             try:
-                if suspects:
-                    self._serve(at_work, 1, self._claim_suspect)
-                self._serve(at_work, self._config.workers, self._claim)
-                self._serve(at_work, self._config.workers, lambda: self._claim() or self._claim_stale())
+                while self.fill(at_work):
+                    for event in at_work.wait(WAIT_SECONDS):
+                        self.take(at_work, event)
+                    self.commit_if_full()
+                    self._told(self._progress)
+                self.commit()
             except Interrupted:
-                self._commit()
-                for file_id in self._running:
-                    at_work.cancel(file_id)
-                self._put_back()
+                self.stop(at_work)
                 raise
 
-    def _judge_again(self) -> None:
-        """Judge from stored measures what was read as it would be now, but judged by other checks or thresholds."""
-        rows, after = judging.outdated(self._db, self._recipes, 0)
-        while rows:
-            with transaction(self._db):
-                for row in rows:
-                    judging.judge_again(self._db, row, self._recipes[row["format"]], self._config.checks)
-            self._progress.judged += len(rows)
-            self._told(self._progress)
-            rows, after = judging.outdated(self._db, self._recipes, after)
+    def begin(self) -> None:
+        """Look at what an earlier run left, and let those files be read again whose time has come."""
+        with transaction(self._db):
+            queue.drop_idle_suspects(self._db, self._recipes)
+            queue.wake(self._db, now())
 
-    def _serve(self, pool: Pool, width: int, claim: Callable[[], list[Job]]) -> None:
-        while True:
-            if not self._claimed and len(self._running) < width:
-                self._claimed += claim()
-                if not self._claimed and not self._running:
-                    self._commit()
-                    return
-            while self._claimed and len(self._running) < width:
-                job = self._claimed.popleft()
-                self._running[job.file_id] = job
-                pool.submit(job.file_id, reports.pack(job))
-            for event in pool.wait(WAIT_SECONDS):
-                self._take(pool, event)
-            if self._group.full(time.monotonic()):
-                self._commit()
-            self._told(self._progress)
+    def judge_some(self) -> bool:
+        """Judge again, from stored measures, some documents that other checks or thresholds judged.
 
-    def _take(self, pool: Pool, event: Asked | Done) -> None:
+        Whether there are more.
+        """
+        rows, self._judged_to = judging.outdated(self._db, self._recipes, self._judged_to)
+        with transaction(self._db):
+            for row in rows:
+                judging.judge_again(self._db, row, self._recipes[row["format"]], self._config.checks)
+        self._progress.judged += len(rows)
+        return bool(rows)
+
+    def look_for_stale(self) -> None:
+        """Begin anew to look for documents that another recipe made: some may have become stale."""
+        self._stale_seen = 0
+
+    def fill(self, pool: Pool) -> bool:
+        """Give the children what waits; whether any is at work then."""
+        width = 1 if self._suspects else self._config.workers
+        while len(self._running) - (self._heavy_running is not None) < width:
+            if not self._claimed:
+                self._claim()
+            if not self._claimed:
+                break
+            self._submit(pool, self._claimed.popleft())
+        if self._heavy and self._heavy_running is None and not (self._suspects and self._running):
+            self._heavy_running = self._heavy[0].file_id
+            self._submit(pool, self._heavy.popleft())
+        return bool(self._running)
+
+    def take(self, pool: Pool, event: Asked | Done) -> None:
+        """What a child has to say of its file."""
         if isinstance(event, Asked):
             self._answer(pool, event)
             return
         job, content = self._running.pop(event.key), self._asked.pop(event.key, None)
         leader = self._leaders.pop(event.key, None)
+        if self._heavy_running == event.key:
+            self._heavy_running = None
         if isinstance(event.result, Failure):
-            report: reports.Report = reports.Read(content, event.result) if content else reports.Unread(event.result)
+            failure = self._ended(job, content, event.result)
+            report: reports.Report = reports.Read(content, failure) if content else reports.Unread(failure)
         else:
             report = self._believed(reports.unpack(event.result), content)
         self._begin()
@@ -134,13 +155,44 @@ class Drain:
         for twin, its in self._twins.pop(leader, ()) if leader else ():
             self._link(twin, its)
 
+    def commit_if_full(self) -> None:
+        """Commit what the children found, if it is much, or if it waited long enough."""
+        if self._group.full(time.monotonic()):
+            self.commit()
+
+    def commit(self) -> None:
+        """Commit what the children found."""
+        if self._db.in_transaction:
+            self._db.execute("COMMIT")
+        self._group = _Group(time.monotonic())
+
+    def stop(self, pool: Pool) -> None:
+        """End what is being read, and put it back with all that was claimed."""
+        self.commit()
+        for file_id in self._running:
+            pool.cancel(file_id)
+        with transaction(self._db):
+            twins = [twin.file_id for twins in self._twins.values() for twin, _ in twins]
+            queue.unclaim(self._db, [*self._running, *(job.file_id for job in (*self._claimed, *self._heavy)), *twins])
+
+    def _submit(self, pool: Pool, job: Job) -> None:
+        self._running[job.file_id] = job
+        pool.submit(job.file_id, reports.pack(job))
+
+    def _ended(self, job: Job, content: Content | None, failure: Failure) -> Failure:
+        """What a job failed of, that no child could report. A share that does not answer is no fault of the file."""
+        self._progress.deaths += 1
+        if job.network and content is None and failure.code == "timed_out":
+            return Failure("unreadable", f"The share did not answer while it was read. {failure.message}")
+        return failure
+
     def _answer(self, pool: Pool, event: Asked) -> None:
         """A child has hashed its file and asks whether it is worth reading."""
         content = reports.unpack_content(event.question)
         if content is None or event.key in self._asked:
             pool.cancel(event.key)
             self._asked.pop(event.key, None)
-            self._take(pool, Done(event.key, reports.NONSENSE.failure))
+            self.take(pool, Done(event.key, reports.NONSENSE.failure))
             return
         self._asked[event.key] = content
         identity, recipe = (content.digest, content.format), self._recipes.get(content.format, "")
@@ -151,7 +203,7 @@ class Drain:
 
     def _believed(self, report: reports.Report, asked: Content | None) -> reports.Report:
         """The report, if it speaks of the content that the child asked about: no file may pass itself off as another."""
-        if isinstance(report, reports.Unread):
+        if isinstance(report, reports.Unread | reports.Unsettled):
             return report
         outcome = report.outcome if isinstance(report, reports.Read) else None
         honest = asked == report.content
@@ -170,6 +222,10 @@ class Drain:
             else:
                 self._link(job, report.content)
             return
+        if isinstance(report, reports.Unsettled):
+            files.settle(self._db, job.file_id, report.stamp, self._settling.after(report.stamp, time.time()))
+            queue.unclaim(self._db, [job.file_id])
+            return
         self._progress.read += 1
         content = report.content if isinstance(report, reports.Read) else None
         outcome = report.outcome if isinstance(report, reports.Read) else report.failure
@@ -179,6 +235,8 @@ class Drain:
             recipe = self._recipes.get(content.format, "") if content else ""
             documents.fail(self._db, job.file_id, content, outcome, recipe)
             self._progress.failed += state_of_failure(outcome.code, outcome.format) == "failed"
+        if job.unsettled:
+            files.note_unsettled(self._db, job.file_id)
         self._group.add(outcome.chars if isinstance(outcome, Document) else 0)
 
     def _store(self, job: Job, content: Content, document: Document) -> Document | Failure:
@@ -208,37 +266,29 @@ class Drain:
         self._progress.linked += document_id is not None
         self._group.add(0)
 
-    def _claim_suspect(self) -> list[Job]:
+    def _claim(self) -> None:
+        """Claim what is to be read next. Claims are committed before the work begins."""
         self._begin()
-        job = queue.claim_suspect(self._db, self._boot)
-        self._commit()
-        return [job] if job else []
+        if self._suspects:
+            job = None if self._running else queue.claim_suspect(self._db, self._boot)
+            self._claimed += [job] if job else []
+            self._suspects = bool(self._running or job)
+        if not self._suspects:
+            patience = settle.stored_time(time.time() - self._settling.cap)
+            self._claimed += queue.claim(self._db, self._boot, LOOK_AHEAD * self._config.workers, patience)
+            if not self._heavy and self._heavy_running is None:
+                self._heavy += queue.claim_heavy(self._db, self._boot, patience)
+            if not self._claimed and not self._heavy:
+                self._claim_stale()
+        self.commit()
 
-    def _claim(self) -> list[Job]:
-        self._begin()
-        jobs = queue.claim(self._db, self._boot, LOOK_AHEAD * self._config.workers)
-        self._commit()
-        return jobs
-
-    def _claim_stale(self) -> list[Job]:
-        self._begin()
+    def _claim_stale(self) -> None:
         jobs, self._stale_seen = queue.claim_stale(self._db, self._boot, self._recipes, self._stale_seen)
-        self._commit()
-        return jobs
-
-    def _put_back(self) -> None:
-        with transaction(self._db):
-            twins = [twin.file_id for twins in self._twins.values() for twin, _ in twins]
-            queue.unclaim(self._db, [*self._running, *(job.file_id for job in self._claimed), *twins])
+        self._claimed += jobs
 
     def _begin(self) -> None:
         if not self._db.in_transaction:
             self._db.execute("BEGIN IMMEDIATE")
-
-    def _commit(self) -> None:
-        if self._db.in_transaction:
-            self._db.execute("COMMIT")
-        self._group = _Group(time.monotonic())
 
 
 @dataclass(slots=True)
@@ -259,7 +309,14 @@ class _Group:
 
 def children(config: Config) -> Pool:
     """A pool of as many children as the configuration wants, with all parsers loaded."""
-    return Pool(config.workers, limits(config), worker.serve, (config, worker.recipes(config)), worker.PRELOAD)
+    size = config.workers + 1  # one more for what is huge or ended its child before
+    return Pool(size, limits(config), worker.serve, (config, worker.recipes(config)), worker.PRELOAD)
+
+
+def settling(config: Config) -> settle.Settling:
+    """How long stamps have to stay equal."""
+    own = config.watch
+    return settle.Settling(own.settle_seconds, own.network_settle_seconds, own.settle_cap_seconds)
 
 
 def limits(config: Config) -> Limits:

@@ -72,6 +72,8 @@ class Job:
     directory: str  # relative to the root, '' for the root itself
     name: str
     network: bool = False
+    expected: Stamp | None = None  # a file with another stamp than this is not read: it has not settled
+    unsettled: bool = False  # it is read although it did not settle in time
 
 
 @dataclass(frozen=True, slots=True)

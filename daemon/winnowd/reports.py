@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from winnowd.model import Content, Failure, Job, Outcome
+from winnowd.model import Content, Failure, Job, Outcome, Stamp
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
@@ -39,7 +39,15 @@ class Linked:
     kind: Literal["linked"] = "linked"
 
 
-Report = Read | Unread | Linked
+@dataclass(frozen=True, slots=True)
+class Unsettled:
+    """A job whose file had another stamp than expected: somebody writes to it."""
+
+    stamp: Stamp
+    kind: Literal["unsettled"] = "unsettled"
+
+
+Report = Read | Unread | Linked | Unsettled
 NONSENSE = Unread(Failure("internal", "The process that read it gave an answer that makes no sense."))
 
 
@@ -50,7 +58,9 @@ def pack(job: Job) -> bytes:
 
 def unpack_job(message: bytes) -> Job:
     """The reverse of `pack`."""
-    return Job(**json.loads(message))
+    values = json.loads(message)
+    expected = values.pop("expected")
+    return Job(**values, expected=Stamp(*expected) if expected else None)
 
 
 def dump_content(content: Content) -> bytes:

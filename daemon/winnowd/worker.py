@@ -22,7 +22,7 @@ from winnowd.config import Config
 from winnowd.errors import DocumentError, Empty, Moved, TooLarge, Unsupported
 from winnowd.extract import Reading, extract
 from winnowd.model import Content, Failure, Job, Outcome, Stamp
-from winnowd.reports import Linked, Read, Report, Unread
+from winnowd.reports import Linked, Read, Report, Unread, Unsettled
 
 PRELOAD = ("winnowd.worker", "winnowd.extract.pdf", "winnowd.extract.docx", "winnowd.extract.html", "winnowd.extract.markdown")
 Bytes = BufferedReader | BufferedRandom
@@ -77,6 +77,8 @@ def process(job: Job, channel: Channel, config: Config, recipes: dict[str, str])
     try:
         with _opened(job) as original:
             before = disk.stamp(os.fstat(original), job.network)
+            if job.expected is not None and before != job.expected:
+                return Unsettled(before)
             with _bytes_of(original, job, config, _ticker(channel)) as stream:
                 content = _identify(stream, before, job, _ticker(channel))
                 _refuse_moved(original, content, job)
@@ -197,7 +199,7 @@ def _disk_trouble(error: OSError) -> Failure:
 
 
 def _ran_out_of_memory(report: Report) -> bool:
-    if isinstance(report, Linked):
+    if isinstance(report, Linked | Unsettled):
         return False
     outcome = report.failure if isinstance(report, Unread) else report.outcome
     return isinstance(outcome, Failure) and outcome.code == "out_of_memory"

@@ -1,6 +1,5 @@
 """`winnow scan`."""
 
-import contextlib
 import os
 import signal
 import sys
@@ -15,7 +14,6 @@ from winnowd.errors import EXIT_INCOMPLETE, Interrupted, UsageError
 if TYPE_CHECKING:
     import sqlite3
 
-    from winnowd.config import Config
     from winnowd.drain import Progress
 
 
@@ -26,7 +24,6 @@ STOPPING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 @click.argument("paths", metavar="[PATH...]", nargs=-1, type=common.PATH)
 @click.option("--dry-run", is_flag=True, help="Only say what would be read and removed.")
 @click.option("--verify", is_flag=True, help="Hash also what looks unchanged.")
-@click.option("--watch", is_flag=True, help="Stay, and follow what changes, until interrupted.")
 @common.options
 def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], **how: bool) -> None:
     """Bring the catalogue in line with the disk.
@@ -47,20 +44,9 @@ def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str,
     with common.writer(config, db, create=True) as connection:
         shown = _Shown(quiet=as_json)
         with shown:
-            if how["watch"]:
-                _follow(connection, targets, settings, shown)
-                return
             progress = daemon.scan(connection, targets, settings, shown, verify=how["verify"])
         incomplete = _report(connection, progress, as_json)
     sys.exit(EXIT_INCOMPLETE if incomplete else 0)
-
-
-def _follow(db: "sqlite3.Connection", targets: list[str], config: "Config", shown: "_Shown") -> None:
-    """Stay until somebody stops it, which is how it is meant to end."""
-    from winnowd import follow
-
-    with contextlib.suppress(Interrupted):
-        follow.follow(db, targets, config, shown)
 
 
 def _refuse_inside(database: str, target: str) -> None:

@@ -198,6 +198,14 @@ def settle(db: sqlite3.Connection, file_id: int, stamp: Stamp, after: str | None
     )
 
 
+def note_unsettled(db: sqlite3.Connection, file_id: int) -> None:
+    """Say of a file that it was read although it went on changing."""
+    db.execute(
+        "INSERT INTO findings (file_id, code, severity, message) VALUES (?, 'unsettled', 'info', ?)",
+        (file_id, "Did not stay as it was for long enough to be sure that nobody was writing to it: it may be unfinished."),
+    )
+
+
 def _skip(db: sqlite3.Connection, change: Change) -> None:
     """A file that is not meant to be read any more: what it led to before is forgotten."""
     assert change.skip is not None

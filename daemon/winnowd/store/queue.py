@@ -8,11 +8,15 @@ import sqlite3
 
 from winnowd.disk import Mount, loaded
 from winnowd.errors import ATTEMPTS
-from winnowd.model import Failure, Job
-from winnowd.store import documents
+from winnowd.model import Failure, Job, Stamp
+from winnowd.store import documents, files, roots
 
 STALE_BATCH = 32
-COLUMNS = "files.id, roots.path AS root, files.directory, files.name, roots.filesystem"
+HUGE = "files.size > 50000000"  # bytes; as the index files_queue has it
+COLUMNS = (
+    "files.id, roots.path AS root, files.directory, files.name, roots.filesystem, files.reason, files.pending_since, "
+    "files.size, files.mtime_ns, files.ctime_ns, files.inode"
+)
 
 
 def recover(db: sqlite3.Connection) -> None:
@@ -50,22 +54,49 @@ def drop_idle_suspects(db: sqlite3.Connection, recipes: dict[str, str]) -> None:
     unclaim(db, idle)
 
 
-def wake(db: sqlite3.Connection, now: str) -> None:
-    """Let files be claimed again whose time has come: `claim` takes only those that need not wait."""
-    db.execute("UPDATE files SET next_attempt = NULL WHERE state = 'pending' AND next_attempt <= ?", (now,))
+def wake(db: sqlite3.Connection, now: str) -> int:
+    """Let files be claimed again whose time has come: `claim` takes only those that need not wait. How many."""
+    sql = "UPDATE files SET next_attempt = NULL WHERE state = 'pending' AND next_attempt <= ?"
+    return db.execute(sql, (now,)).rowcount
 
 
-def claim(db: sqlite3.Connection, boot: str, count: int) -> list[Job]:
-    """Claim up to `count` files that need not wait: first attempts first, huge files last, the newest first."""
+def wake_all(db: sqlite3.Connection) -> None:
+    """Let all waiting files be claimed: the clock was set, and their times mean nothing any more."""
+    sql = "UPDATE files SET next_attempt = NULL WHERE state = 'pending' AND next_attempt IS NOT NULL AND next_attempt <> ?"
+    db.execute(sql, (roots.OFFLINE,))
+
+
+def due(db: sqlite3.Connection) -> str | None:
+    """When the first of the waiting files may be claimed."""
+    sql = "SELECT min(next_attempt) FROM files WHERE state = 'pending' AND next_attempt < ?"
+    found: str | None = db.execute(sql, (roots.OFFLINE,)).fetchone()[0]
+    return found
+
+
+def claim(db: sqlite3.Connection, boot: str, count: int, patience: str = "") -> list[Job]:
+    """Claim up to `count` files that need not wait, the newest first. Huge files and second attempts have a lane of their own.
+
+    What has not settled since `patience` (as times are stored) is read as it is.
+    """
+    return _claimed(db, boot, f"files.attempts = 0 AND ({HUGE}) = 0", count, patience)
+
+
+def claim_heavy(db: sqlite3.Connection, boot: str, patience: str = "") -> list[Job]:
+    """Claim one huge file, or one that ended its child before: it must not delay the others."""
+    lanes = (f"files.attempts = 0 AND ({HUGE}) = 1", "files.attempts > 0")
+    return next((jobs for lane in lanes if (jobs := _claimed(db, boot, lane, 1, patience))), [])
+
+
+def _claimed(db: sqlite3.Connection, boot: str, lane: str, count: int, patience: str) -> list[Job]:
     rows = db.execute(
         f"SELECT {COLUMNS} FROM files INDEXED BY files_queue CROSS JOIN roots ON roots.id = files.root_id "
-        "WHERE files.state = 'pending' AND files.next_attempt IS NULL AND roots.state <> 'offline' "
+        f"WHERE files.state = 'pending' AND files.next_attempt IS NULL AND {lane} AND roots.state <> 'offline' "
         "AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.file_id = files.id) "
-        "ORDER BY files.attempts, files.size > 50000000, files.mtime_ns DESC LIMIT ?",
+        f"ORDER BY files.attempts, {HUGE}, files.mtime_ns DESC LIMIT ?",
         (count,),
     ).fetchall()
     db.executemany("INSERT INTO claims (file_id, boot) VALUES (?, ?)", [(row["id"], boot) for row in rows])
-    return [_job(row) for row in rows]
+    return [_job(row, patience) for row in rows]
 
 
 def claim_stale(db: sqlite3.Connection, boot: str, recipes: dict[str, str], after: int) -> tuple[list[Job], int]:
@@ -140,7 +171,10 @@ def pending(db: sqlite3.Connection, now: str) -> tuple[int, int]:
     return row[0], row[1]
 
 
-def _job(row: sqlite3.Row) -> Job:
+def _job(row: sqlite3.Row, patience: str = "") -> Job:
     root, directory, name = (loaded(row[key]) for key in ("root", "directory", "name"))
     network = Mount("", row["filesystem"] or "", "", "").network
-    return Job(row["id"], root, directory, name, network=network)
+    settling = row["reason"] == files.SETTLING[0]
+    late = settling and (row["pending_since"] or "") < patience
+    expected = Stamp(row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"]) if settling and not late else None
+    return Job(row["id"], root, directory, name, network, expected, unsettled=late)

@@ -10,7 +10,8 @@ from winnowd.disk import Mount, current_mount, loaded, printable, stored
 from winnowd.errors import UsageError
 from winnowd.store import files
 
-BATCH = 500
+OFFLINE = "9999-12-31T23:59:59Z"
+"""The next attempt of a file whose root is offline."""
 
 
 def all_roots(db: sqlite3.Connection) -> list[sqlite3.Row]:
@@ -87,7 +88,10 @@ def watching(mount: Mount) -> tuple[str, str]:
 
 
 def set_offline(db: sqlite3.Connection, root_id: int, message: str) -> None:
-    """Nothing of the root changes state; its documents stay searchable."""
+    """Nothing of the root changes state; its documents stay searchable. What waits to be read waits until it is back."""
+    if get(db, root_id)["state"] != "offline":  # so that a claim need not step over them
+        sql = "UPDATE files SET next_attempt = ? WHERE root_id = ? AND state = 'pending' AND next_attempt IS NULL"
+        db.execute(sql, (OFFLINE, root_id))
     db.execute(
         "UPDATE roots SET state = 'offline', message = ? WHERE id = ? AND (state <> 'offline' OR message IS NOT ?)",
         (message, root_id, message),
@@ -102,6 +106,8 @@ def set_online(db: sqlite3.Connection, root: sqlite3.Row, mount: Mount | None) -
         seen = {"watch": watch, "watch_reason": reason, "filesystem": mount.filesystem}
     if root["state"] == "offline":
         seen |= {"state": "online", "message": None}
+        sql = "UPDATE files SET next_attempt = NULL WHERE root_id = ? AND state = 'pending' AND next_attempt = ?"
+        db.execute(sql, (root["id"], OFFLINE))
     if any(root[key] != value for key, value in seen.items()):
         db.execute(f"UPDATE roots SET {', '.join(f'{key} = ?' for key in seen)} WHERE id = ?", (*seen.values(), root["id"]))
 

@@ -4,6 +4,7 @@ import sqlite3
 from typing import get_args
 
 from winnowd.model import State
+from winnowd.store import queue
 
 STATES = get_args(State)
 
@@ -29,8 +30,7 @@ def by_reason(db: sqlite3.Connection) -> list[sqlite3.Row]:
 
 def next_attempt(db: sqlite3.Connection) -> str | None:
     """When the first of the waiting files may be tried again."""
-    row = db.execute("SELECT min(next_attempt) FROM files WHERE state = 'pending'").fetchone()
-    return str(row[0]) if row[0] else None
+    return queue.due(db)
 
 
 def stale(db: sqlite3.Connection, recipes: dict[str, str]) -> int:
