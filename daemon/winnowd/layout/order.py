@@ -29,6 +29,7 @@ _UP, _ASIDE, _ACROSS = 3, 1, 2
 _SIDE_BY_SIDE = 4
 """So often two pieces of prose have to follow each other on one baseline to be columns drawn row by row."""
 _DEPTH = 24
+_WHITE = re.compile(rb"\x01{%d,}" % GUTTER)
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]+")
 _RTL_SHARE = 0.2
 """With more letters of scripts that run from right to left, columns do too, and the order of the source is kept."""
@@ -54,7 +55,7 @@ def in_reading_order(lines: list[Line], page: Page) -> list[Line]:
 def suspicious(lines: list[Line]) -> bool:
     """Whether the order of the source goes back up in place, leaves a column for one on its left, or runs across columns."""
     jumps = [_jump(one, two) for one, two in pairwise(lines)]
-    if sum(jump == _ACROSS for jump in jumps) >= _SIDE_BY_SIDE:
+    if jumps.count(_ACROSS) >= _SIDE_BY_SIDE:
         return True
     if not any(jumps):
         return False
@@ -106,12 +107,14 @@ def _runs(lines: list[Line], jumps: list[int]) -> list[_Run]:
     for place in range(1, len(lines) + 1):
         if place == len(lines) or jumps[place - 1]:
             part = lines[start:place]
-            runs.append(_Run(_bound([line.box for line in part]), len(part), sum(len(line.text) for line in part)))
+            runs.append(_Run(_bound([line.box for line in part]), len(part), sum([len(line.text) for line in part])))
             start = place
     return runs
 
 
 def _bound(boxes: list[Box]) -> Box:
+    if len(boxes) == 1:
+        return boxes[0]
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return min(x0), min(y0), max(x1), max(y1)
 
@@ -200,30 +203,20 @@ def _gutter(lines: list[Line]) -> tuple[float, float] | None:
         return None
     steps = [0] * (width + 2)
     for line in lines:
-        steps[max(0, int(line.box[0] - left))] += 1
-        steps[max(0, int(line.box[2] - left)) + 1] -= 1
+        start, _, end, _ = line.box
+        steps[int(start - left)] += 1
+        steps[max(0, int(end - left)) + 1] -= 1
     cover = list(accumulate(steps[:width]))
     limit = _COVERED * sorted(cover)[3 * width // 4]
     whites = [
-        (left + start, left + end) for start, end in _stretches([count <= limit for count in cover]) if end - start >= GUTTER
+        (left + start, left + end)
+        for start, end in map(re.Match.span, _WHITE.finditer(bytes([count <= limit for count in cover])))
+        if start > 0 and end < width
     ]
     edges = [left, *(sum(white) / 2 for white in whites), right]
     columns = [_holds_text(lines, edges[place], edges[place + 1]) for place in range(len(edges) - 1)]
     gutters = [white for place, white in enumerate(whites) if columns[place] and columns[place + 1]]
     return max(gutters, key=lambda white: white[1] - white[0], default=None)
-
-
-def _stretches(white: list[bool]) -> list[tuple[int, int]]:
-    """Start and end of every run of True that does not touch an edge."""
-    found, start = [], None
-    for place, each in enumerate(white):
-        if each and start is None:
-            start = place
-        elif not each and start is not None:
-            if start > 0:
-                found.append((start, place))
-            start = None
-    return found
 
 
 def _holds_text(lines: list[Line], left: float, right: float) -> bool:
