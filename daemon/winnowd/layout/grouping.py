@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from winnowd.layout.order import in_reading_order, on_one_row
-from winnowd.layout.tables import table_at
+from winnowd.layout.tables import stretches, table_at
 from winnowd.model import Block, BlockKind, Box, Line, Page
 
 Row = tuple[Line, ...]
@@ -158,19 +158,19 @@ def as_rows(lines: list[Line]) -> list[Row]:
 
 
 def _blocks(rows: list[Row], page: Page) -> list[Block]:
-    usual = _usual(rows)
+    usual, ends = _usual(rows), stretches(rows)
     result: list[Block] = []
     waiting: list[Row] = []
     place, aligned = 0, dict[int, bool]()
     while place < len(rows):
-        row = rows[place]
-        taken, markdown = table_at(rows, place, aligned) if len(row) > 1 else (0, "")
-        if waiting and (taken or _parts(waiting, row, rows[place + 1] if place + 1 < len(rows) else None, usual)):
+        row, end = rows[place], ends.get(place, 0)
+        table = table_at(rows, place, end, aligned) if end else ""
+        if waiting and (table or _parts(waiting, row, rows[place + 1] if place + 1 < len(rows) else None, usual)):
             result.append(_finished(waiting, page))
             waiting = []
-        if taken:
-            result.append(_block("table", markdown, rows[place : place + taken], page))
-            place += taken
+        if table:
+            result.append(_block("table", table, rows[place:end], page))
+            place = end
             continue
         waiting.append(row)
         place += 1
