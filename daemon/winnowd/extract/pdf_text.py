@@ -44,7 +44,7 @@ def _fz(page: pymupdf.Page) -> mupdf.FzPage:
 def printed(source: mupdf.FzStextPage) -> tuple[list[Line], list[Box], bool]:
     """The lines of a text page in the order of the source, the boxes of its images, and if a font is of Type 3."""
     text = _printed(source)
-    lines, images, doubtful = _parts(text)
+    lines, images, doubtful = parsed(text)
     for where in _not_bold_at_the_end(source, doubtful):
         lines[where] = replace(lines[where], bold=False)
     return lines, images, '"name":"Type3' in text
@@ -58,7 +58,7 @@ def _printed(source: mupdf.FzStextPage) -> str:
     return str(buffer.fz_buffer_extract().decode("utf-8", "replace"))
 
 
-def _parts(text: str) -> tuple[list[Line], list[Box], dict[int, dict[int, int]]]:
+def parsed(text: str) -> tuple[list[Line], list[Box], dict[int, dict[int, int]]]:
     """The lines and the boxes of the images, and which lines are to be asked if they are bold to their end.
 
     The JSON names the font of the first character only: short bold lines are asked for their last. They are given by the number
