@@ -204,7 +204,9 @@ def _near(one: float, other: float) -> bool:
 
 def _parts(block: list[Row], row: Row, following: Row | None, usual: _Usual) -> bool:
     """Whether a row begins a new block after those collected so far."""
-    last, new = _main(block[-1]), _main(row)
+    above = block[-1]
+    last = above[0] if len(above) == 1 else _main(above)
+    new = row[0] if len(row) == 1 else _main(row)
     size = new.size
     step = new.box[3] - last.box[3]
     if len(block) == 1 and 0 < step < 2 * size and _LABEL.fullmatch(last.text):
@@ -212,7 +214,7 @@ def _parts(block: list[Row], row: Row, following: Row | None, usual: _Usual) -> 
     if last.mono != new.mono or (last.size != size and not _near(last.size, size)):
         return True
     if step <= 0:  # up, to the next column
-        return _ended(block[-1]) or not row[0].text[:1].islower()
+        return _ended(above) or not row[0].text[:1].islower()
     if step > (_PITCH * usual.pitch if size <= 1.2 * usual.size else max(_PITCH * usual.pitch, _TITLE_PITCH)) * size:
         return True
     if new.mono:
@@ -226,7 +228,7 @@ def _parts(block: list[Row], row: Row, following: Row | None, usual: _Usual) -> 
 
 def _main(row: Row) -> Line:
     """The cell that stands for its row: the longest, for a bullet or a number before it may have a size of its own."""
-    return row[0] if len(row) == 1 else max(row, key=lambda cell: len(cell.text))
+    return max(row, key=lambda cell: len(cell.text))
 
 
 def _ended(row: Row) -> bool:

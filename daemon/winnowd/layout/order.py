@@ -30,6 +30,7 @@ _SIDE_BY_SIDE = 4
 """So often two pieces of prose have to follow each other on one baseline to be columns drawn row by row."""
 _DEPTH = 24
 _WHITE = re.compile(rb"\x01{%d,}" % GUTTER)
+"""A run of points, each 1 where it is white, as wide as a gutter."""
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]+")
 _RTL_SHARE = 0.2
 """With more letters of scripts that run from right to left, columns do too, and the order of the source is kept."""
@@ -71,7 +72,7 @@ def cost(lines: list[Line]) -> int:
     >>> cost([left, below]), cost([below, right])
     (0, 3)
     """
-    return sum(_jump(one, two) for one, two in pairwise(lines))
+    return sum([_jump(one, two) for one, two in pairwise(lines)])
 
 
 def _jump(one: Line, two: Line) -> int:
@@ -160,12 +161,13 @@ def _by_rows(lines: list[Line]) -> list[Line]:
             rows[-1].append(line)
         else:
             rows.append([line])
-    return [line for row in rows for line in sorted(row, key=lambda each: each.box[0])]
+    return [line for row in rows for line in (sorted(row, key=lambda each: each.box[0]) if len(row) > 1 else row)]
 
 
 def _by_columns(lines: list[Line], gutter: tuple[float, float], depth: int) -> list[Line]:
     """Band for band between the lines that cross the gutter: left column, right column, or as the source has it."""
-    edges = sorted(_height(line) for line in lines if _crosses(line, gutter))
+    middle = sum(gutter)  # twice that of the gutter, as sums of two edges are of lines
+    edges = sorted([_height(line) for line in lines if _crosses(line, gutter)])
     bands: dict[int, tuple[list[Line], list[Line]]] = {}
     for line in lines:
         over, beside = bands.setdefault(bisect_right(edges, _height(line)), ([], []))  # a crossing line opens the band below it
@@ -178,7 +180,7 @@ def _by_columns(lines: list[Line], gutter: tuple[float, float], depth: int) -> l
             result += beside
             continue
         for right in (False, True):
-            result += _cut([line for line in beside if (line.box[0] + line.box[2] >= sum(gutter)) == right], depth + 1)
+            result += _cut([line for line in beside if (line.box[0] + line.box[2] >= middle) == right], depth + 1)
     return result
 
 
@@ -205,7 +207,7 @@ def _gutter(lines: list[Line]) -> tuple[float, float] | None:
     for line in lines:
         start, _, end, _ = line.box
         steps[int(start - left)] += 1
-        steps[max(0, int(end - left)) + 1] -= 1
+        steps[int(end - left) + 1 if end > left else 1] -= 1
     cover = list(accumulate(steps[:width]))
     limit = _COVERED * sorted(cover)[3 * width // 4]
     whites = [
@@ -213,6 +215,8 @@ def _gutter(lines: list[Line]) -> tuple[float, float] | None:
         for start, end in map(re.Match.span, _WHITE.finditer(bytes([count <= limit for count in cover])))
         if start > 0 and end < width
     ]
+    if not whites:
+        return None
     edges = [left, *(sum(white) / 2 for white in whites), right]
     columns = [_holds_text(lines, edges[place], edges[place + 1]) for place in range(len(edges) - 1)]
     gutters = [white for place, white in enumerate(whites) if columns[place] and columns[place + 1]]
@@ -235,7 +239,7 @@ def _holds_text(lines: list[Line], left: float, right: float) -> bool:
 def _bands(lines: list[Line]) -> list[list[Line]]:
     """The lines above and below the highest white band, or all of them where there is none worth the name."""
     ordered = sorted(lines, key=lambda line: line.box[1])
-    height = median(line.box[3] - line.box[1] for line in lines)
+    height = median([line.box[3] - line.box[1] for line in lines])
     bottom, best, gap = ordered[0].box[3], 0, _BAND_GAP * height
     for place, line in enumerate(ordered):
         if line.box[1] - bottom > gap:
