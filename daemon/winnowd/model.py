@@ -1,11 +1,14 @@
 """Every record that flows through Winnow, in the order in which they flow.
 
-All are frozen and hold tuples, never lists. None has behaviour beyond a tiny property. Text in them is NFC-free
-raw text until `clean` has run; page indexes count from 0, a page label is what is printed on the page.
+All are frozen (two for the type checker only, see `_light`) and hold tuples, never lists. None has behaviour beyond a tiny
+property. Text in them is NFC-free raw text until `clean` has run; page indexes count from 0, a page label is what is printed
+on the page.
 """
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, TypeVar, dataclass_transform
+
+_T = TypeVar("_T")
 
 Box = tuple[float, float, float, float]
 """x0, y0, x1, y1 in points, in the displayed frame of the page, y growing downwards."""
@@ -31,6 +34,12 @@ Verdict = Literal["accepted", "review"]
 Decision = Literal["accept", "keep", "reject"]
 State = Literal["pending", "indexed", "review", "rejected", "failed", "skipped", "gone"]
 ChangeKind = Literal["appeared", "modified", "vanished", "returned"]
+
+
+@dataclass_transform(frozen_default=True)
+def _light(record: type[_T]) -> type[_T]:
+    """A record that is frozen for the type checker only: frozen at run time too, it takes four times as long to make."""
+    return dataclass(slots=True, unsafe_hash=True)(record)
 
 
 class Stamp(NamedTuple):
@@ -142,7 +151,7 @@ class Measures:
     odd_tokens: float = 0.0  # symbols or digits inside words, words without vowels
 
 
-@dataclass(frozen=True, slots=True)
+@_light
 class Line:
     """One line of a page with its place; what `layout` works on."""
 
@@ -154,7 +163,7 @@ class Line:
     rotated: bool = False  # does not run left to right in the displayed frame
 
 
-@dataclass(frozen=True, slots=True)
+@_light
 class Block:
     """A run of text of one kind. `text` keeps the line breaks of the source until cleaning unwraps them."""
 

@@ -1,3 +1,4 @@
+import json
 import zlib
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from winnowd.extract.pdf_dates import iso_date
 from winnowd.extract.pdf_facts import credible_title, judged, tidy, xmp_facts
 from winnowd.extract.pdf_open import guard_memory, stream
 from winnowd.extract.pdf_outline import labels, numeral
+from winnowd.extract.pdf_text import parsed
 from winnowd.model import Extraction, Fact, Format
 
 PDF = Format("pdf", "PDF", (".pdf",), "pdf", paged=True)
@@ -522,3 +524,40 @@ def test_nothing_is_printed(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -
     with pytest.raises(Damaged):
         read(tmp_path, b"%PDF-1.4\n1 0 obj << /Type /Catalog")
     assert capfd.readouterr() == ("", "")
+
+
+# ---- lines from the JSON that MuPDF prints
+
+
+HARD = [
+    'He said "lines":[] and {"bbox":{"x":1,"y":2,"w":3,"h":4}}',
+    "ends in a backslash \\",
+    '"},{"type":"image","bbox":{"x":1,"y":2,"w":3,"h":4}}',
+    "tab\there, null \0 there",
+    "Straße 北京 \U0001d54f",
+]
+
+
+@pytest.mark.parametrize("text", HARD)
+def test_a_line_that_looks_like_json_is_read_as_it_stands(text: str) -> None:
+    """Compares with what a JSON parser reads."""
+    lines, images, _ = parsed(_json_of_a_page(text, "Mono}Sans,Bold"))
+
+    assert [line.text for line in lines] == [text, "after"]
+    assert images == [(0.0, 0.0, 10.0, 20.0)]
+    assert (lines[0].box, lines[0].size) == ((-1.0, 20.0, 299.0, 32.5), 12.0)
+
+
+def test_short_bold_lines_are_asked_by_the_number_of_their_block() -> None:
+    lines, _, doubtful = parsed(_json_of_a_page("Title", "Helvetica-Bold"))
+
+    assert lines[0].bold and doubtful == {1: {1: 0, 2: 1}}  # an image before, and an empty line at the start of the block
+
+
+def _json_of_a_page(text: str, font: str) -> str:
+    face = {"name": font, "family": "sans-serif", "weight": "normal", "style": "normal", "size": 120}
+    box = {"x": -10, "y": 200, "w": 3000, "h": 125, "flags": 0}
+    lines = [{"wmode": 0, "bbox": box, "font": face, "x": -10, "y": 300, "text": each} for each in (" ", text, "after")]
+    image = {"type": "image", "bbox": {"x": 0, "y": 0, "w": 100, "h": 200}}
+    block = {"type": "text", "bbox": {"x": -10, "y": 200, "w": 3000, "h": 125}, "lines": lines}
+    return json.dumps({"blocks": [image, block]}, separators=(",", ":"), ensure_ascii=False)

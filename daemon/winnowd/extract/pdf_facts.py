@@ -178,13 +178,14 @@ def tidy(text: str) -> str:
     'Übersicht'
     """
     text = _LANGUAGE_ESCAPE.sub("", text[: 2 * VALUE_CHARS])
-    if any(character > "\x7f" for character in text):
+    if not text.isascii():
         text = _mended(text)
-    text = "".join(
-        " " if character in "\t\r\n" else character
-        for character in text
-        if character in "\t\r\n" or character.isprintable() or character == " "
-    )
+    if not text.isprintable():
+        text = "".join(
+            " " if character in "\t\r\n" else character
+            for character in text
+            if character in "\t\r\n" or character.isprintable()  # a blank is
+        )
     return unicodedata.normalize("NFC", text).strip()[:VALUE_CHARS]
 
 

@@ -9,8 +9,19 @@ from winnowd.model import Line
 
 SPACED = re.compile(r"(?<!\S)[^\W\d_](?: [^\W\d_]){3,}(?!\S)")
 """Four or more single letters in a row; less is common in formulas."""
+_IN_A_ROW = re.compile(r" [^\W\d_] [^\W\d_] [^\W\d_](?!\S)")
+"""How every match of SPACED ends: it begins with a blank, which is found four times as fast as a place after one."""
 _WORD_GAP = 1.6
 """A gap this much wider than the usual one between the letters parts two words."""
+
+
+def spaced(text: str) -> bool:
+    """Whether letters stand apart somewhere in a text.
+
+    >>> spaced("the R I S K of it"), spaced("plan B or C D E")
+    (True, False)
+    """
+    return _IN_A_ROW.search(text) is not None and SPACED.search(text) is not None
 
 
 def closed_up(lines: list[Line], characters: list[dict[str, Any]]) -> list[Line]:

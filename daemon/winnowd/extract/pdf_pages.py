@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import pymupdf
 
-from winnowd.extract.pdf_letters import SPACED, closed_up
+from winnowd.extract.pdf_letters import closed_up, spaced
 from winnowd.extract.pdf_text import printed, spans, text_page
 from winnowd.extract.pdf_unseen import look_for, place, small_raster, unseen
 from winnowd.model import Box, Line, Page
@@ -35,21 +35,20 @@ def read_sheet(page: pymupdf.Page, index: int, label: str | None) -> Sheet:
     lines, images, type3 = printed(source)
     bound = page.rect
     width, height = round(bound.width, 1), round(bound.height, 1)
-    facts = Page(index, label, width, height, image_cover=cover(images, width, height), images=len(images))
     text = "\n".join([line.text for line in lines])
+    facts = Page(index, label, width, height, cover(images, width, height), len(images), unmapped=text.count("\ufffd"))
     look = look_for(page, facts) if lines else frozenset()
-    spaced = SPACED.search(text) is not None
-    if images and (look or spaced):
+    apart = spaced(text)
+    if images and (look or apart):
         source = text_page(page, images=False)
     places: set[tuple[int, int]] = set()
     if look:
         places, share = unseen(page, spans(source, raw=False), images, "white" in look)
         facts = replace(facts, hidden_share=share)
-    if spaced:
+    if apart:
         lines = closed_up(lines, spans(source, raw=True))
     if len(text) - text.count(" ") < FEW_CHARS + len(lines):
         facts = _with_ink(page, facts)
-    facts = replace(facts, unmapped=text.count("\ufffd"))
     if not places:
         return Sheet(facts, tuple(lines), type3=type3)
     hidden = tuple(line for line in lines if place(line.box) in places)

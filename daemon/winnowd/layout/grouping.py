@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from winnowd.layout.order import in_reading_order, on_one_row
-from winnowd.layout.tables import table_at
+from winnowd.layout.tables import stretches, table_at
 from winnowd.model import Block, BlockKind, Box, Line, Page
 
 Row = tuple[Line, ...]
@@ -158,59 +158,63 @@ def as_rows(lines: list[Line]) -> list[Row]:
 
 
 def _blocks(rows: list[Row], page: Page) -> list[Block]:
-    usual = _usual(rows)
+    usual, ends = _usual(rows), stretches(rows)
     result: list[Block] = []
     waiting: list[Row] = []
     place, aligned = 0, dict[int, bool]()
     while place < len(rows):
-        taken, markdown = table_at(rows, place, aligned) if len(rows[place]) > 1 else (0, "")
-        if taken:
-            result += _finished(waiting, page)
-            result.append(_block("table", markdown, rows[place : place + taken], page))
-            waiting, place = [], place + taken
-            continue
-        following = rows[place + 1] if place + 1 < len(rows) else None
-        if waiting and _parts(waiting, rows[place], following, usual):
-            result += _finished(waiting, page)
+        row, end = rows[place], ends.get(place, 0)
+        table = table_at(rows, place, end, aligned) if end else ""
+        if waiting and (table or _parts(waiting, row, rows[place + 1] if place + 1 < len(rows) else None, usual)):
+            result.append(_finished(waiting, page))
             waiting = []
-        waiting.append(rows[place])
+        if table:
+            result.append(_block("table", table, rows[place:end], page))
+            place = end
+            continue
+        waiting.append(row)
         place += 1
-    return result + _finished(waiting, page)
+    if waiting:
+        result.append(_finished(waiting, page))
+    return result
 
 
 def _usual(rows: list[Row]) -> _Usual:
     """The size of most letters, and the distance between two lines of a paragraph: the smallest that is common on the page."""
     steps: dict[float, int] = {}
     sizes: dict[float, int] = {}
-    above: Line | None = None
+    last, above = 0.0, 0.0
     for row in rows:
         line = row[0]
         size, bottom, chars = line.size, line.box[3], len(line.text)
         sizes[size] = sizes.get(size, 0) + chars
-        if above and size and 0.9 * size < bottom - above.box[3] < 3 * size and _same_size(above, line):
-            step = round((bottom - above.box[3]) / size, 1)
+        if size and 0.9 * size < bottom - above < 3 * size and (last == size or _near(last, size)):
+            step = round((bottom - above) / size, 1)
             steps[step] = steps.get(step, 0) + chars
-        above = line
+        last, above = size, bottom
     enough = _COMMON_PITCH * sum(steps.values())
-    pitch = min((step for step, chars in steps.items() if chars >= enough), default=1.2)
+    pitch = min([step for step, chars in steps.items() if chars >= enough], default=1.2)
     return _Usual(max(pitch, 1.0), max(sizes, key=sizes.__getitem__, default=0.0))
 
 
-def _same_size(one: Line, other: Line) -> bool:
-    return one.size == other.size or abs(one.size - other.size) <= _SAME_SIZE * max(one.size, other.size)
+def _near(one: float, other: float) -> bool:
+    """Whether two letter sizes are the same, but for what MuPDF makes of superscripts and small capitals."""
+    return abs(one - other) <= _SAME_SIZE * max(one, other)
 
 
 def _parts(block: list[Row], row: Row, following: Row | None, usual: _Usual) -> bool:
     """Whether a row begins a new block after those collected so far."""
-    last, new = _main(block[-1]), _main(row)
+    above = block[-1]
+    last = above[0] if len(above) == 1 else _main(above)
+    new = row[0] if len(row) == 1 else _main(row)
     size = new.size
     step = new.box[3] - last.box[3]
     if len(block) == 1 and 0 < step < 2 * size and _LABEL.fullmatch(last.text):
         return False
-    if last.mono != new.mono or not _same_size(last, new):
+    if last.mono != new.mono or (last.size != size and not _near(last.size, size)):
         return True
     if step <= 0:  # up, to the next column
-        return _ended(block[-1]) or not row[0].text[:1].islower()
+        return _ended(above) or not row[0].text[:1].islower()
     if step > (_PITCH * usual.pitch if size <= 1.2 * usual.size else max(_PITCH * usual.pitch, _TITLE_PITCH)) * size:
         return True
     if new.mono:
@@ -224,7 +228,7 @@ def _parts(block: list[Row], row: Row, following: Row | None, usual: _Usual) -> 
 
 def _main(row: Row) -> Line:
     """The cell that stands for its row: the longest, for a bullet or a number before it may have a size of its own."""
-    return row[0] if len(row) == 1 else max(row, key=lambda cell: len(cell.text))
+    return max(row, key=lambda cell: len(cell.text))
 
 
 def _ended(row: Row) -> bool:
@@ -259,18 +263,16 @@ def _new_by_edges(block: list[Row], row: Row, following: Row | None) -> bool:
     return new.box[0] < min(each[0].box[0] for each in block[1:][-_LOOK_BACK:]) - slack
 
 
-def _finished(rows: list[Row], page: Page) -> list[Block]:
-    if not rows:
-        return []
+def _finished(rows: list[Row], page: Page) -> Block:
     text = "\n".join([row[0].text.strip() if len(row) == 1 else " ".join([cell.text.strip() for cell in row]) for row in rows])
     if rows[0][0].mono and all(cell.mono for row in rows for cell in row):
-        return [_block("code", _code(rows), rows, page)]
+        return _block("code", _code(rows), rows, page)
     kind: BlockKind = "paragraph"
     if _BULLET.match(text) or _NUMBERED.match(text):
         kind = "list_item"
     elif _CAPTION.match(text):
         kind = "caption"
-    return [_block(kind, text, rows, page)]
+    return _block(kind, text, rows, page)
 
 
 def _code(rows: list[Row]) -> str:

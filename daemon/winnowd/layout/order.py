@@ -29,6 +29,8 @@ _UP, _ASIDE, _ACROSS = 3, 1, 2
 _SIDE_BY_SIDE = 4
 """So often two pieces of prose have to follow each other on one baseline to be columns drawn row by row."""
 _DEPTH = 24
+_WHITE = re.compile(rb"\x01{%d,}" % GUTTER)
+"""A run of points, each 1 where it is white, as wide as a gutter."""
 _RTL = re.compile("[\u0590-\u08ff\ufb1d-\ufefc]+")
 _RTL_SHARE = 0.2
 """With more letters of scripts that run from right to left, columns do too, and the order of the source is kept."""
@@ -54,7 +56,7 @@ def in_reading_order(lines: list[Line], page: Page) -> list[Line]:
 def suspicious(lines: list[Line]) -> bool:
     """Whether the order of the source goes back up in place, leaves a column for one on its left, or runs across columns."""
     jumps = [_jump(one, two) for one, two in pairwise(lines)]
-    if sum(jump == _ACROSS for jump in jumps) >= _SIDE_BY_SIDE:
+    if jumps.count(_ACROSS) >= _SIDE_BY_SIDE:
         return True
     if not any(jumps):
         return False
@@ -70,7 +72,7 @@ def cost(lines: list[Line]) -> int:
     >>> cost([left, below]), cost([below, right])
     (0, 3)
     """
-    return sum(_jump(one, two) for one, two in pairwise(lines))
+    return sum([_jump(one, two) for one, two in pairwise(lines)])
 
 
 def _jump(one: Line, two: Line) -> int:
@@ -106,12 +108,14 @@ def _runs(lines: list[Line], jumps: list[int]) -> list[_Run]:
     for place in range(1, len(lines) + 1):
         if place == len(lines) or jumps[place - 1]:
             part = lines[start:place]
-            runs.append(_Run(_bound([line.box for line in part]), len(part), sum(len(line.text) for line in part)))
+            runs.append(_Run(_bound([line.box for line in part]), len(part), sum([len(line.text) for line in part])))
             start = place
     return runs
 
 
 def _bound(boxes: list[Box]) -> Box:
+    if len(boxes) == 1:
+        return boxes[0]
     x0, y0, x1, y1 = zip(*boxes, strict=True)
     return min(x0), min(y0), max(x1), max(y1)
 
@@ -157,12 +161,13 @@ def _by_rows(lines: list[Line]) -> list[Line]:
             rows[-1].append(line)
         else:
             rows.append([line])
-    return [line for row in rows for line in sorted(row, key=lambda each: each.box[0])]
+    return [line for row in rows for line in (sorted(row, key=lambda each: each.box[0]) if len(row) > 1 else row)]
 
 
 def _by_columns(lines: list[Line], gutter: tuple[float, float], depth: int) -> list[Line]:
     """Band for band between the lines that cross the gutter: left column, right column, or as the source has it."""
-    edges = sorted(_height(line) for line in lines if _crosses(line, gutter))
+    middle = sum(gutter)  # twice that of the gutter, as sums of two edges are of lines
+    edges = sorted([_height(line) for line in lines if _crosses(line, gutter)])
     bands: dict[int, tuple[list[Line], list[Line]]] = {}
     for line in lines:
         over, beside = bands.setdefault(bisect_right(edges, _height(line)), ([], []))  # a crossing line opens the band below it
@@ -175,7 +180,7 @@ def _by_columns(lines: list[Line], gutter: tuple[float, float], depth: int) -> l
             result += beside
             continue
         for right in (False, True):
-            result += _cut([line for line in beside if (line.box[0] + line.box[2] >= sum(gutter)) == right], depth + 1)
+            result += _cut([line for line in beside if (line.box[0] + line.box[2] >= middle) == right], depth + 1)
     return result
 
 
@@ -200,30 +205,22 @@ def _gutter(lines: list[Line]) -> tuple[float, float] | None:
         return None
     steps = [0] * (width + 2)
     for line in lines:
-        steps[max(0, int(line.box[0] - left))] += 1
-        steps[max(0, int(line.box[2] - left)) + 1] -= 1
+        start, _, end, _ = line.box
+        steps[int(start - left)] += 1
+        steps[int(end - left) + 1 if end > left else 1] -= 1
     cover = list(accumulate(steps[:width]))
     limit = _COVERED * sorted(cover)[3 * width // 4]
     whites = [
-        (left + start, left + end) for start, end in _stretches([count <= limit for count in cover]) if end - start >= GUTTER
+        (left + start, left + end)
+        for start, end in map(re.Match.span, _WHITE.finditer(bytes([count <= limit for count in cover])))
+        if start > 0 and end < width
     ]
+    if not whites:
+        return None
     edges = [left, *(sum(white) / 2 for white in whites), right]
     columns = [_holds_text(lines, edges[place], edges[place + 1]) for place in range(len(edges) - 1)]
     gutters = [white for place, white in enumerate(whites) if columns[place] and columns[place + 1]]
     return max(gutters, key=lambda white: white[1] - white[0], default=None)
-
-
-def _stretches(white: list[bool]) -> list[tuple[int, int]]:
-    """Start and end of every run of True that does not touch an edge."""
-    found, start = [], None
-    for place, each in enumerate(white):
-        if each and start is None:
-            start = place
-        elif not each and start is not None:
-            if start > 0:
-                found.append((start, place))
-            start = None
-    return found
 
 
 def _holds_text(lines: list[Line], left: float, right: float) -> bool:
@@ -242,7 +239,7 @@ def _holds_text(lines: list[Line], left: float, right: float) -> bool:
 def _bands(lines: list[Line]) -> list[list[Line]]:
     """The lines above and below the highest white band, or all of them where there is none worth the name."""
     ordered = sorted(lines, key=lambda line: line.box[1])
-    height = median(line.box[3] - line.box[1] for line in lines)
+    height = median([line.box[3] - line.box[1] for line in lines])
     bottom, best, gap = ordered[0].box[3], 0, _BAND_GAP * height
     for place, line in enumerate(ordered):
         if line.box[1] - bottom > gap:

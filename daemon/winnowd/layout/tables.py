@@ -18,29 +18,36 @@ _MARKER = re.compile(r"(?:[•◦▪■●○‣·–—*-]|\(?\w{1,4}[.)\]]|\[\
 _LEADERS = re.compile(r"(?:\.\s?){4,}")
 
 
-def table_at(rows: list[Row], place: int, aligned: dict[int, bool]) -> tuple[int, str]:
-    """How many rows from `place` on form a table, and the table as Markdown; 0 and nothing where there is none.
+def stretches(rows: list[Row]) -> dict[int, int]:
+    """For each row of several cells the end of the stretch of such rows in which it stands, each close below the one before."""
+    ends: dict[int, int] = {}
+    for place in range(len(rows) - 1, -1, -1):
+        if len(rows[place]) > 1:
+            goes_on = place + 1 in ends and _follows(rows[place], rows[place + 1])
+            ends[place] = ends[place + 1] if goes_on else place + 1
+    return ends
+
+
+def table_at(rows: list[Row], place: int, end: int, aligned: dict[int, bool]) -> str:
+    """The rows from `place` to `end`, a stretch or the rest of one, as a Markdown table; nothing where they are none.
 
     `aligned` keeps what was found of the rows and those below them, by their place: rows that are no table are looked at from
     each of them on.
     """
-    end = place
-    while end < len(rows) and len(rows[end]) > 1 and (end == place or _follows(rows[end - 1], rows[end])):
-        end += 1
     found = rows[place:end]
     if len(found) < ROWS or not _tabular(found):
-        return 0, ""
+        return ""
     for number in range(place, end - 1):
         if number not in aligned:
             aligned[number] = _aligned(rows[number], rows[number + 1])
-    if sum(aligned[number] for number in range(place, end - 1)) < _ALIGNED * (len(found) - 1):
-        return 0, ""
-    return len(found), markdown(found)
+    if sum([aligned[number] for number in range(place, end - 1)]) < _ALIGNED * (len(found) - 1):
+        return ""
+    return markdown(found)
 
 
 def _follows(above: Row, below: Row) -> bool:
     step = below[0].box[1] - above[0].box[1]
-    return 0 < step < 4 * max(below[0].size, above[0].size) and max(map(len, (above, below))) <= 40
+    return 0 < step < 4 * max(below[0].size, above[0].size) and len(above) <= 40 and len(below) <= 40
 
 
 def _tabular(rows: list[Row]) -> bool:
