@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from winnowd.clean.characters import reworded
 from winnowd.clean.edges import EdgeLine, Row, edges_of
 from winnowd.clean.folios import REPEATS, is_sequence, may_hold_number, number_of, numbers_of, only_number
 from winnowd.model import FURNITURE, Block, BlockKind, Extraction, Step
@@ -251,14 +252,14 @@ def _divided(block: Block, kinds: dict[int, BlockKind], kept: dict[int, str]) ->
     for index, line in enumerate(block.text.split("\n")):
         kind = kinds.get(index, block.kind)
         if kind != run_kind and run:
-            yield replace(block, kind=run_kind, text="\n".join(run))
+            yield reworded(block, "\n".join(run), run_kind)
             run = []
         run_kind = kind
         if index in kept:
-            yield replace(block, text=kept[index])
+            yield reworded(block, kept[index])
             gone = line.replace(kept[index], "", 1).strip()
             run += [gone] if gone else []
         else:
             run.append(line)
     if run:
-        yield replace(block, kind=run_kind, text="\n".join(run))
+        yield reworded(block, "\n".join(run), run_kind)

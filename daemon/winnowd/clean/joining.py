@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cache
 
+from winnowd.clean.characters import reworded
 from winnowd.clean.hyphens import DIVISION, together, vocabulary, without_divisions
 from winnowd.model import FURNITURE, Block, Extraction, Step
 
@@ -32,7 +33,7 @@ def join_hyphens(extraction: Extraction) -> tuple[Extraction, Step]:
         return extraction, Step("join_hyphens", 0)
     known = vocabulary(extraction.blocks)
     joined = {id(block): without_divisions(block.text, known) for block in divided}
-    blocks = tuple(replace(block, text=joined[id(block)][0]) if id(block) in joined else block for block in extraction.blocks)
+    blocks = tuple(reworded(block, joined[id(block)][0]) if id(block) in joined else block for block in extraction.blocks)
     return replace(extraction, blocks=blocks), Step("join_hyphens", sum(count for _, count in joined.values()))
 
 
@@ -40,7 +41,8 @@ def unwrap_lines(extraction: Extraction) -> tuple[Extraction, Step]:
     """Make one line of every paragraph, heading, list item, caption and footnote; tables and code keep their lines."""
     cjk = any(CJK_SIGN.search(block.text) for block in extraction.blocks if not block.text.isascii())
     blocks = [_unwrapped(block, cjk=cjk) for block in extraction.blocks]
-    touched = sum("\n" in old.text and "\n" not in new.text for old, new in zip(extraction.blocks, blocks, strict=True))
+    changed = [(old, new) for old, new in zip(extraction.blocks, blocks, strict=True) if new is not old]
+    touched = sum("\n" in old.text and "\n" not in new.text for old, new in changed)
     return replace(extraction, blocks=tuple([block for block in blocks if block.text])), Step("unwrap_lines", touched)
 
 
@@ -92,9 +94,9 @@ def _joined(extraction: Extraction, step: str, continued: Continued) -> tuple[Ex
             continue
         touched += 1
         words = known() if done[last].text.endswith("-") else Counter[str]()
-        done[last] = replace(done[last], text=together(done[last].text, parts[0], words))
+        done[last] = reworded(done[last], together(done[last].text, parts[0], words))
         if parts[1]:
-            done.append(replace(block, text=parts[1]))
+            done.append(reworded(block, parts[1]))
     return replace(extraction, blocks=tuple(done)), Step(step, touched)
 
 
@@ -141,4 +143,4 @@ def _unwrapped(block: Block, *, cjk: bool) -> Block:
         text = "\n".join(map(str.rstrip, text.split("\n"))).strip("\n")
     else:
         text = _one_line(CJK_BREAK.sub("", text) if cjk and "\n" in text and not text.isascii() else text)
-    return block if text == block.text else replace(block, text=text)
+    return block if text == block.text else reworded(block, text)
