@@ -24,16 +24,20 @@ def near_identical(texts: Sequence[str], likeness: float) -> int:
         return 0
     bags = [frozenset(text.lower().split()) for text in texts]
     often = Counter(chain.from_iterable(bags))
-    alone = frozenset([word for word, times in often.items() if times == 1])
-    rare = frozenset([word for word, times in often.items() if times <= RARE]) - alone
+    repeated = [word for word, times in often.items() if times > 1]
+    rare = frozenset([word for word in repeated if often[word] <= RARE])
+    shared = frozenset(repeated)
     filed: dict[str, list[int]] = {}
     count = 0
     for number, bag in enumerate(bags):
-        spare = int((1 - likeness) * len(bag)) + 1 - len(bag & alone)
-        if len(bag) < LEAST_WORDS or spare <= 0:
+        if len(bag) < LEAST_WORDS:
             continue
-        few = bag & rare
-        rarest = _rarest(few if len(few) >= spare else bag - alone, often, spare)
+        common = bag & shared
+        spare = int((1 - likeness) * len(bag)) + 1 - (len(bag) - len(common))
+        if spare <= 0:
+            continue
+        few = common & rare
+        rarest = _rarest(few if len(few) >= spare else common, often, spare)
         earlier = dict.fromkeys(other for word in rarest for other in filed.get(word, ()))
         # The sets of words first: they are at hand, and passages alike in their runs of words are alike in their words.
         close = (other for other in earlier if _alike(bag, bags[other], likeness))
