@@ -135,9 +135,11 @@ def _spoilt(raw: str) -> tuple[float, float]:
     kinds = {char: _kind(char) for char in {*beyond, *plain.translate(None, NOT_CONTROLS).decode("ascii")}}
     if HARMLESS.issuperset(kinds.values()):
         return 0.0, 0.0
-    short = REPEATED.sub(r"\1\1", raw)
-    bad, private = (sum(short.count(char) for char in kinds if kinds[char] == kind) for kind in ("bad", "private"))
-    chars = _chars(short)
+    spare: Counter[str] = Counter()
+    for run in REPEATED.finditer(raw):
+        spare[run[1]] += run.end() - run.start() - 2
+    chars = _chars(raw) - sum(times for char, times in spare.items() if not char.isspace())
+    bad, private = (sum(raw.count(char) - spare[char] for char in kinds if kinds[char] == kind) for kind in ("bad", "private"))
     return _share(bad, chars), _share(private, chars)
 
 
@@ -179,11 +181,9 @@ def _legacy_letters(text: str, beyond: str) -> float:
     """The share of accented Latin-1 letters in Latin words: text of an 8-bit code page of another script has little else."""
     if len(LEGACY_LETTER.findall(beyond)) < FEWEST_ACCENTED:
         return 0.0
-    words = [word for word in LATIN_WORD.findall(text) if LEGACY_LETTER.search(word)]
-    accented = sum(len(word) - len(word.encode("ascii", "ignore")) for word in words)
-    if accented < FEWEST_ACCENTED:
-        return 0.0
-    return _share(accented, sum(map(len, LATIN_WORD.findall(text))))
+    words = "".join(LATIN_WORD.findall(text))
+    accented = len(words) - len(words.encode("ascii", "ignore"))
+    return _share(accented, len(words)) if accented >= FEWEST_ACCENTED else 0.0
 
 
 def _mojibake(text: str, beyond: str) -> float:
@@ -198,7 +198,7 @@ def _pairs(sample: list[str]) -> float | None:
     """How likely the letters follow one another, where enough of the words are plain Latin ones: code and tables drop out."""
     folded = letter_pairs.fold(" ".join(sample))
     tokens = folded.split()
-    words = letter_pairs.plain_words(tokens, ascii_only=folded.isascii())
+    words = letter_pairs.plain_words(tokens)
     return letter_pairs.likelihood(words) if _mostly_plain(words, len(tokens), folded) else None
 
 

@@ -68,9 +68,11 @@ def mend_mojibake(extraction: Extraction) -> tuple[Extraction, Step]:
 def normalise_characters(extraction: Extraction) -> tuple[Extraction, Step]:
     """Bring every text into NFC with plain blanks, hyphens and letters; take out what shows nothing or cannot be stored."""
     everything = _everything(extraction)
-    if not ODD.search(everything) and (everything.isascii() or unicodedata.is_normalized("NFC", everything)):
+    odd = frozenset(ODD.findall(everything))
+    if not odd and (everything.isascii() or unicodedata.is_normalized("NFC", everything)):
         return extraction, Step("normalise_characters", 0)
-    return _each(extraction, "normalise_characters", normal)
+    common = odd <= COMMON.keys()
+    return _each(extraction, "normalise_characters", (lambda text: _composed(_without(text, odd))) if common else normal)
 
 
 def join_accents(extraction: Extraction) -> tuple[Extraction, Step]:
@@ -96,10 +98,9 @@ def normal(text: str) -> str:
     >>> normal("\ud83d\udea2\udc00\0")
     '🚢'
     """
-    odd = set(ODD.findall(text))
+    odd = frozenset(ODD.findall(text))
     if odd <= COMMON.keys():
-        for char in odd:
-            text = text.replace(char, COMMON[char])
+        text = _without(text, odd)
     else:
         if SURROGATE.search(text):
             # Pairs written one by one (as numeric references) are characters after all; what stands alone is not.
@@ -108,6 +109,17 @@ def normal(text: str) -> str:
         text = BLANKS.sub(" ", text).replace("\u2010", "-").replace("\u2011", "-")
         text = COMPATIBLE.sub(lambda match: unicodedata.normalize("NFKC", match[0]), text)
         text = JOINER.sub("", text)
+    return _composed(text)
+
+
+def _without(text: str, odd: frozenset[str]) -> str:
+    """The text with what stands in its place for each of these common odd characters."""
+    for char in odd:
+        text = text.replace(char, COMMON[char])
+    return text
+
+
+def _composed(text: str) -> str:
     return text if text.isascii() else unicodedata.normalize("NFC", text)
 
 
