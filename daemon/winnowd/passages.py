@@ -5,8 +5,9 @@ In order they are the whole text: no overlap, no gap. It hides where a long para
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
+from typing import NamedTuple
 
 from winnowd.model import FURNITURE, Block, Extraction, Passage
 
@@ -26,16 +27,17 @@ LINE = re.compile(r"\n+")
 PARAGRAPH_GAP, LINE_GAP = "\n\n", "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """Text that is not cut any more, and what stands between it and the piece before it inside a passage."""
+class _Piece(NamedTuple):
+    """Text that is not cut any more, and what stands between it and the piece before it inside a passage.
+
+    A named tuple, because one is made for every block.
+    """
 
     text: str
     gap: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Section:
+class _Section(NamedTuple):
     """Blocks of one page under one heading."""
 
     page: int | None
@@ -127,7 +129,8 @@ def _pieces(blocks: tuple[Block, ...]) -> Iterator[_Piece]:
     for block in blocks:
         gap = LINE_GAP if after_heading else PARAGRAPH_GAP
         lined = block.kind in ("code", "table")
-        for number, text in enumerate(_cut(block.text, lined=lined)):
+        whole = len(block.text) <= TARGET
+        for number, text in enumerate((block.text,) if whole else _cut(block.text, lined=lined)):
             yield _Piece(text, gap if number == 0 else (LINE_GAP if lined else " "))
         after_heading = block.kind == "heading"
 

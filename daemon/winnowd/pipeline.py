@@ -11,7 +11,7 @@ from winnowd import checks, clean, passages
 from winnowd.checks import measures
 from winnowd.clean.joining import finish_sentences
 from winnowd.config import CheckSettings
-from winnowd.model import FURNITURE, Document, Draft, Extraction, Finding, Format, Page
+from winnowd.model import FURNITURE, Document, Draft, Extraction, Finding, Format, Page, Verdict
 
 OF_WHAT_IS_MISSING = frozenset({"bounded", "truncated"})
 """Findings that say nothing against the text that is there: a person looks at the document, but its text need not wait."""
@@ -56,7 +56,7 @@ def judged(pages: tuple[Page, ...], findings: tuple[Finding, ...], *, paged: boo
     named = _flagged(findings)
     of_the_text = tuple(finding for finding in findings if finding.code not in OF_WHAT_IS_MISSING)
     whole = not paged and checks.verdict(of_the_text) == "review"
-    return tuple(replace(page, verdict="review" if whole or page.index in named else "accepted") for page in pages)
+    return tuple(_with_verdict(page, "review" if whole or page.index in named else "accepted") for page in pages)
 
 
 def recipe(format: Format, versions: tuple[str, ...], settings: CheckSettings) -> str:
@@ -73,6 +73,10 @@ def recipe(format: Format, versions: tuple[str, ...], settings: CheckSettings) -
 def _with_pages(extraction: Extraction) -> Extraction:
     """The extraction with at least one page, since measures and verdicts belong to pages."""
     return extraction if extraction.pages or extraction.paged else replace(extraction, pages=(Page(0),))
+
+
+def _with_verdict(page: Page, verdict: Verdict) -> Page:
+    return page if page.verdict == verdict else replace(page, verdict=verdict)
 
 
 def _flagged(findings: tuple[Finding, ...]) -> frozenset[int]:

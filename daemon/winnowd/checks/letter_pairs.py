@@ -9,6 +9,7 @@ import sys
 import unicodedata
 from collections.abc import Iterable
 from functools import cache, lru_cache
+from operator import itemgetter
 
 LEAST = 60  # pairs; fewer say nothing
 ORDINARY = -4.0
@@ -76,9 +77,13 @@ def _folded(run: str) -> str:
     return MARKS.sub("", unicodedata.normalize("NFKD", run.translate(OTHER_LETTERS)))
 
 
-def plain_words(text: str) -> list[str]:
-    """The words of a folded text that are nothing but Latin letters, so that code, numbers and names of parts drop out."""
-    bare = [token.strip(AROUND) for token in text.split()]
+def plain_words(tokens: Iterable[str]) -> list[str]:
+    """The words of a folded text that are nothing but small Latin letters, so that code, numbers and names of parts drop out.
+
+    >>> plain_words(["(one),", "TM", "x2"])  # folding makes capitals of signs such as the trade mark
+    ['one']
+    """
+    bare = [token if token.isalpha() else token.strip(AROUND) for token in tokens]
     return [word for word in bare if word.isascii() and word.isalpha() and word.islower()]
 
 
@@ -88,21 +93,20 @@ def likelihood(words: Iterable[str]) -> float | None:
     count = len(text) - 1
     if count < LEAST:
         return None
-    # Each pair as one number of two bytes: these are looked up several times faster than pairs of strings.
+    # Each pair as one number of two bytes, and all of them looked up in one call: this is done for every page.
     interleaved = bytearray(2 * count)
     interleaved[::2], interleaved[1::2] = text[:-1], text[1:]
-    pairs = memoryview(interleaved).cast("H")
-    total = sum(map(_tenths().__getitem__, pairs)) / -10
-    return (total + WEIGHT * ORDINARY) / (count + WEIGHT)
+    pairs = memoryview(interleaved).cast("H").tolist()
+    tenths: tuple[int, ...] = itemgetter(*pairs)(_tenths())
+    return (sum(tenths) / -10 + WEIGHT * ORDINARY) / (count + WEIGHT)
 
 
 @cache
-def _tenths() -> dict[int, int]:
-    """The table by pairs, each the number that its two bytes are in the memory of this machine."""
+def _tenths() -> list[int]:
+    """The table by pairs: each at the number that its two bytes are in the memory of this machine."""
     edges = f"{LETTERS} "
-    rows = zip(edges, TABLE.split("\n")[1:], strict=False)
-    return {
-        int.from_bytes((first + second).encode("ascii"), sys.byteorder): int(tenths)
-        for first, row in rows
-        for second, tenths in zip(edges, row.split(), strict=True)
-    }
+    tenths = [0] * (1 << 16)
+    for first, row in zip(edges, TABLE.split("\n")[1:], strict=False):
+        for second, entry in zip(edges, row.split(), strict=True):
+            tenths[int.from_bytes((first + second).encode("ascii"), sys.byteorder)] = int(entry)
+    return tenths

@@ -41,9 +41,11 @@ LEGACY_LETTER = re.compile("[\u00c0-\u00ff]")
 LATIN_WORD = re.compile("[A-Za-z\u00c0-\u00ff]{3,}")
 BESIDE_LOST = re.compile(r"(?<=[^\W\d_][^\W\d_])\ufffd|\ufffd(?=[^\W\d_]{2})|(?<=[^\W\d_])\ufffd(?=[^\W\d_])")
 """A lost letter stands inside a word or beside two letters; beside one it may be a bracket of a formula."""
-CONTROLS = bytes([*range(9), *range(14, 28), 127])
-NOT_LETTERS = bytes(code for code in range(128) if not chr(code).isalpha())
-ASCII = re.compile("[\0-\x7f]+")
+NOT_CONTROLS = bytes(code for code in range(256) if code not in (*range(9), *range(14, 28), 127))
+NOT_LETTERS = bytes(code for code in range(256) if code > 127 or not chr(code).isalpha())
+ASCII = bytes(range(128))
+HARMLESS = frozenset({"", "blank"})
+ORDINARY_LENGTHS = bytes(range(LONG_LETTERS))
 ODD_TOKEN = re.compile(r"[A-Za-z]+[^A-Za-z\s'’.,/@&:_-]+[A-Za-z]+|[A-Za-z]+\d+[A-Za-z]+")
 APART = re.compile(r"(?<!\S)(?:[^\W_] ){3,}[^\W_](?!\S)")
 VOWELLESS = re.compile(r"[b-df-hj-np-tv-xz]{4,}\Z")
@@ -56,9 +58,9 @@ def measure(raw: Extraction, cleaned: Extraction) -> tuple[Page, ...]:
     repeated = _repeated_lines(before)
 
     def measured(page: Page) -> Page:
-        found = _measures(page, before.get(page.index, ""), after.get(page.index, ""))
         aside = _chars(furniture.get(page.index, ""))
-        return replace(page, measures=replace(found, repeated_lines=repeated.get(page.index, 0.0), furniture_chars=aside))
+        beside = (repeated.get(page.index, 0.0), aside)
+        return replace(page, measures=_measures(page, before.get(page.index, ""), after.get(page.index, ""), beside))
 
     return tuple(measured(page) for page in cleaned.pages)
 
@@ -74,11 +76,13 @@ def _texts(blocks: Iterable[Block]) -> dict[int, str]:
     return {page: "\n".join(lines) for page, lines in parts.items()}
 
 
-def _measures(page: Page, raw: str, text: str) -> Measures:
+def _measures(page: Page, raw: str, text: str, beside: tuple[float, int]) -> Measures:
+    """The measures of one page; `beside` is what only the whole document tells: its repeated lines, and its furniture."""
     tokens = text.split()
     lengths = list(map(len, tokens))
-    beyond = "" if text.isascii() else ASCII.sub("", text)
-    chars, letters = sum(lengths), _letters(text, beyond)
+    clipped = _clipped(lengths)
+    plain, beyond = _parted(text)
+    chars, letters = sum(lengths), len(plain.translate(None, NOT_LETTERS)) + sum(map(str.isalpha, beyond))
     bad, private = _spoilt(raw)
     cids = CID.findall(text) if "(cid:" in text else []
     sample = tokens[:: max(1, len(tokens) // SAMPLE)]
@@ -92,12 +96,14 @@ def _measures(page: Page, raw: str, text: str) -> Measures:
         private_use=private,
         cid_tokens=len(cids),
         cid_share=_share(sum(map(len, cids)), chars),
-        single_letters=_single_letters(text, letters) if _singles_follow(lengths) else 0.0,
-        long_tokens=_long_tokens(tokens, letters) if max(lengths, default=0) >= LONG_LETTERS else 0.0,
+        single_letters=_single_letters(text, letters) if _singles_follow(clipped) else 0.0,
+        long_tokens=_long_tokens(tokens, letters) if clipped.translate(None, ORDINARY_LENGTHS) else 0.0,
         legacy_letters=_legacy_letters(text, beyond),
         mojibake=_mojibake(text, beyond),
         function_words=_function_words(sample) if pairs is not None and pairs < SUSPICIOUS_PAIRS else None,
         letter_pairs=pairs,
+        repeated_lines=beside[0],
+        furniture_chars=beside[1],
         odd_tokens=_odd_tokens(text, tokens) if page.hidden_share >= HIDDEN else 0.0,
     )
 
@@ -106,9 +112,18 @@ def _chars(text: str) -> int:
     return sum(map(len, text.split()))
 
 
-def _letters(text: str, beyond: str) -> int:
-    """How many letters a text has, given what of it lies beyond ASCII; the others are counted at the speed of bytes."""
-    return len(text.encode("ascii", "ignore").translate(None, NOT_LETTERS)) + sum(map(str.isalpha, beyond))
+def _clipped(lengths: list[int]) -> bytes:
+    """The lengths as bytes, in which runs and large ones are found at once; what is over 255 is long anyhow."""
+    try:
+        return bytes(lengths)
+    except ValueError:
+        return bytes([min(length, 255) for length in lengths])
+
+
+def _parted(text: str) -> tuple[bytes, str]:
+    """A text as UTF-8, and what of it lies beyond ASCII. Bytes are dropped and counted much faster than characters."""
+    encoded = text.encode("utf-8", "surrogatepass")
+    return encoded, "" if text.isascii() else encoded.translate(None, ASCII).decode("utf-8", "surrogatepass")
 
 
 def _spoilt(raw: str) -> tuple[float, float]:
@@ -116,16 +131,16 @@ def _spoilt(raw: str) -> tuple[float, float]:
 
     Runs of one character count as two: a dotted line of odd signs is one mistake, not a hundred.
     """
-    plain = raw.encode("ascii", "ignore")
-    controls = len(plain) - len(plain.translate(None, CONTROLS))
-    beyond = set() if raw.isascii() else set(ASCII.sub("", raw))
-    if not controls and all(_kind(char) in ("", "blank") for char in beyond):
+    plain, beyond = _parted(raw)
+    kinds = {char: _kind(char) for char in {*beyond, *plain.translate(None, NOT_CONTROLS).decode("ascii")}}
+    if HARMLESS.issuperset(kinds.values()):
         return 0.0, 0.0
-    kinds = {char: _kind(char) for char in set(raw)}
-    short = REPEATED.sub(r"\1\1", raw)
-    counts = {kind: sum(short.count(char) for char in kinds if kinds[char] == kind) for kind in ("bad", "private", "blank")}
-    chars = len(short) - counts["blank"]
-    return _share(counts["bad"], chars), _share(counts["private"], chars)
+    spare: Counter[str] = Counter()
+    for run in REPEATED.finditer(raw):
+        spare[run[1]] += run.end() - run.start() - 2
+    chars = _chars(raw) - sum(times for char, times in spare.items() if not char.isspace())
+    bad, private = (sum(raw.count(char) - spare[char] for char in kinds if kinds[char] == kind) for kind in ("bad", "private"))
+    return _share(bad, chars), _share(private, chars)
 
 
 @cache
@@ -149,9 +164,9 @@ def _single_letters(text: str, letters: int) -> float:
     return _share(inside, letters) if inside >= FEWEST_SPACED else 0.0
 
 
-def _singles_follow(lengths: list[int]) -> bool:
+def _singles_follow(clipped: bytes) -> bool:
     """Whether so many tokens of one character follow one another that a look at the text pays; the last may end in a stop."""
-    return b"\1" * (FEWEST_SINGLE - 1) in bytes([length if length < 255 else 255 for length in lengths])
+    return b"\1" * (FEWEST_SINGLE - 1) in clipped
 
 
 def _long_tokens(tokens: list[str], letters: int) -> float:
@@ -166,11 +181,9 @@ def _legacy_letters(text: str, beyond: str) -> float:
     """The share of accented Latin-1 letters in Latin words: text of an 8-bit code page of another script has little else."""
     if len(LEGACY_LETTER.findall(beyond)) < FEWEST_ACCENTED:
         return 0.0
-    words = [word for word in LATIN_WORD.findall(text) if LEGACY_LETTER.search(word)]
-    accented = sum(len(word) - len(word.encode("ascii", "ignore")) for word in words)
-    if accented < FEWEST_ACCENTED:
-        return 0.0
-    return _share(accented, sum(map(len, LATIN_WORD.findall(text))))
+    words = "".join(LATIN_WORD.findall(text))
+    accented = len(words) - len(words.encode("ascii", "ignore"))
+    return _share(accented, len(words)) if accented >= FEWEST_ACCENTED else 0.0
 
 
 def _mojibake(text: str, beyond: str) -> float:
@@ -184,14 +197,15 @@ def _mojibake(text: str, beyond: str) -> float:
 def _pairs(sample: list[str]) -> float | None:
     """How likely the letters follow one another, where enough of the words are plain Latin ones: code and tables drop out."""
     folded = letter_pairs.fold(" ".join(sample))
-    words = letter_pairs.plain_words(folded)
-    return letter_pairs.likelihood(words) if _mostly_plain(words, folded) else None
+    tokens = folded.split()
+    words = letter_pairs.plain_words(tokens)
+    return letter_pairs.likelihood(words) if _mostly_plain(words, len(tokens), folded) else None
 
 
-def _mostly_plain(words: list[str], folded: str) -> bool:
+def _mostly_plain(words: list[str], tokens: int, folded: str) -> bool:
     """Whether the plain words are enough of a text: of its tokens with a letter, and of the length of those from there on."""
-    letters = sum(map(len, words))
-    if len(words) >= PLAIN_WORDS * len(folded.split()) and letters >= PLAIN_LETTERS * len(folded):
+    letters = len("".join(words))
+    if len(words) >= PLAIN_WORDS * tokens and letters >= PLAIN_LETTERS * len(folded):
         return True  # enough of all tokens is enough of those with a letter
     with_letter = WITH_LETTER.findall(folded)
     return len(words) >= PLAIN_WORDS * len(with_letter) and letters >= PLAIN_LETTERS * sum(map(len, with_letter))
@@ -239,12 +253,10 @@ def _repeated_lines(texts: dict[int, str]) -> dict[int, float]:
     seen: set[int] = set()
     shares: dict[int, float] = {}
     for page, text in texts.items():
-        lines = [hash(line) for line in map(str.strip, text.split("\n")) if len(line) > 3]
-        again = 0
-        for line in lines:
-            again += line in seen
-            seen.add(line)
-        shares[page] = _share(again, len(lines)) if len(lines) >= FEWEST_LINES else 0.0
+        lines = [line for line in map(str.strip, text.split("\n")) if len(line) > 3]
+        new = set(map(hash, lines)) - seen
+        seen |= new
+        shares[page] = _share(len(lines) - len(new), len(lines)) if len(lines) >= FEWEST_LINES else 0.0
     return shares
 
 

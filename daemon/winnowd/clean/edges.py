@@ -3,8 +3,8 @@
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from operator import itemgetter
+from typing import NamedTuple
 
 from winnowd.model import FURNITURE, Block, Extraction, Page
 
@@ -21,8 +21,10 @@ OWN = frozenset({"table", "code", "caption"})
 CELLS = re.compile(r"\n|\t|\s{2,}")
 
 
-@dataclass(frozen=True, slots=True)
-class EdgeLine:
+# Named tuples, because a few of them are made for every page.
+
+
+class EdgeLine(NamedTuple):
     """A line at the edge of a page: which line of which block, and where."""
 
     block: int
@@ -35,8 +37,7 @@ class EdgeLine:
     cells: tuple[str, ...]  # what stands apart in it, from left to right
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(NamedTuple):
     """Lines of one height; `depth` counts rows from the edge."""
 
     page: int
@@ -75,11 +76,12 @@ _Place = tuple[float, float, int, int, str]
 """Of a line: y, height, number of its block, its own number, and its text. Of ten lines nine stay no more than that."""
 
 
-def _places(blocks: tuple[Block, ...], numbers: list[int], page: Page) -> Iterator[_Place]:
+def _places(blocks: tuple[Block, ...], numbers: list[int], page: Page) -> list[_Place]:
     """The lines that may belong to the edges. Those of a block share its place evenly; without places their order stands in."""
     placed = page.height > 0 and all(blocks[number].box is not None for number in numbers)
     total = 0 if placed else sum(blocks[number].text.count("\n") + 1 for number in numbers)
     before = 0
+    found = list[_Place]()
     for number in numbers:
         block = blocks[number]
         texts = block.text.split("\n")
@@ -88,10 +90,9 @@ def _places(blocks: tuple[Block, ...], numbers: list[int], page: Page) -> Iterat
         else:
             start, height = before * HEIGHT / total, HEIGHT / total
         near = range(len(texts)) if len(texts) <= 2 * LINES else [*range(LINES), *range(len(texts) - LINES, len(texts))]
-        for line in near:
-            if texts[line].strip():
-                yield start + line * height, height, number, line, texts[line]
+        found += [(start + line * height, height, number, line, texts[line]) for line in near if texts[line].strip()]
         before += len(texts)
+    return found
 
 
 def _rows(blocks: tuple[Block, ...], places: list[_Place], page: Page, body: float, *, top: bool) -> list[Row]:

@@ -7,9 +7,12 @@ from functools import lru_cache
 REPEATS = 3  # pages, at the very least, before anything at their edge is believed
 DENSE = 0.5  # share of the pages between the first and the last of a sequence of numbers that carry one
 
+DIGIT = re.compile(r"\d")
 ROMAN = re.compile(r"(?=[ivxlc])(c{0,3}(?:xc|xl|l?x{0,3})(?:ix|iv|v?i{0,3}))\Z", re.IGNORECASE | re.ASCII)
 ROMAN_VALUES = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 AROUND_NUMBER = " .,:;|·•*()[]<>-–—~/"
+_BOUND = re.escape(AROUND_NUMBER) + r"\s"
+MAY_BE_ROMAN = re.compile(rf"[ivxlcIVXLC](?<![^{_BOUND}].)[ivxlcIVXLC]{{0,7}}(?![^{_BOUND}])")
 PAGE_WORDS = (
     "page|pages|pg|pp?|seite|s|pagina|página|pág|pag|side|sida|sivu|strona|str|strana|oldal|sayfa|стр|страница|σελίδα|第|sheet"
 )
@@ -26,13 +29,18 @@ def is_sequence(pages: set[int]) -> bool:
 def numbers_of(cells: Iterable[str]) -> set[tuple[str, int]]:
     """The numbers at or next to the ends of cells: what a page number may be."""
     found = set()
-    for cell in cells:
+    for cell in filter(may_hold_number, cells):
         tokens = cell.split()
         for token in {tokens[0], tokens[-1]} | ({tokens[1]} if len(tokens) > 1 else set()):
             value = number_of(token)
             if value is not None:
                 found.add(value)
     return found
+
+
+def may_hold_number(cell: str) -> bool:
+    """Whether a look at each word of a cell pays: False where none of them can be a number."""
+    return DIGIT.search(cell) is not None or MAY_BE_ROMAN.search(cell) is not None
 
 
 @lru_cache(maxsize=4096)

@@ -9,8 +9,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from winnowd.clean.characters import reworded
 from winnowd.clean.edges import EdgeLine, Row, edges_of
-from winnowd.clean.folios import REPEATS, is_sequence, number_of, numbers_of, only_number
+from winnowd.clean.folios import REPEATS, is_sequence, may_hold_number, number_of, numbers_of, only_number
 from winnowd.model import FURNITURE, Block, BlockKind, Extraction, Step
 
 FEWEST_PAGES = 3
@@ -21,6 +22,8 @@ MOST = 0.6  # of the pages have a row apart from their text: then one that chang
 
 DIGITS = re.compile(r"\d+")
 WORD = re.compile(r"[^\W\d_]{2,}")
+LETTER = re.compile(r"[^\W\d_]")
+SOUGHT = 50  # words looked for in a text one by one; more are looked for in the set of its words
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +94,8 @@ def _all(edges: list[list[Row]]) -> Iterator[tuple[Row, EdgeLine]]:
 
 def _masked(cell: str, row: Row, evidence: _Evidence) -> str:
     """A cell without what changes from page to page: its number becomes #, and so do other digits."""
+    if not may_hold_number(cell):
+        return " ".join(cell.lower().split())
     words = []
     for token in cell.split():
         value = number_of(token)
@@ -179,7 +184,8 @@ def _kept_once(
     candidates = [(row, line) for row, line, kind in taken if kind != "page_number"]
     if not candidates:
         return {}
-    words = _body_words(blocks, marked)
+    sought = {word for _, line in candidates for cell in line.cells for word in WORD.findall(cell.lower())}
+    words = _standing(sought, _body(blocks, marked))
     headings = {" ".join(block.text.split()) for block in blocks if block.kind == "heading"}
     seen: set[str] = set()
     kept: dict[int, dict[int, str]] = defaultdict(dict)
@@ -208,7 +214,8 @@ def _without_heading(cell: str, headings: set[str]) -> str:
     return " ".join(words)
 
 
-def _body_words(blocks: tuple[Block, ...], marked: dict[int, dict[int, BlockKind]]) -> set[str]:
+def _body(blocks: tuple[Block, ...], marked: dict[int, dict[int, BlockKind]]) -> str:
+    """The text that is no furniture, in lower case."""
     texts: list[str] = []
     for number, block in enumerate(blocks):
         if block.kind in FURNITURE:
@@ -217,8 +224,25 @@ def _body_words(blocks: tuple[Block, ...], marked: dict[int, dict[int, BlockKind
             texts.append(block.text)
         else:
             texts += (line for index, line in enumerate(block.text.split("\n")) if index not in marked[number])
+    return "\n".join(texts).lower()
+
+
+def _standing(words: set[str], text: str) -> set[str]:
+    """Those of the words that stand in a text as words of their own."""
+    if len(words) <= SOUGHT:
+        return {word for word in words if _stands(word, text)}
     # Most tokens come again and again: only those that differ are looked at closely.
-    return set(WORD.findall("\n".join(set("\n".join(texts).lower().split()))))
+    return words.intersection(WORD.findall("\n".join(set(text.split()))))
+
+
+def _stands(word: str, text: str) -> bool:
+    at = text.find(word)
+    while at >= 0:
+        end = at + len(word)
+        if not LETTER.match(text[at - 1 : at]) and not LETTER.match(text[end : end + 1]):
+            return True
+        at = text.find(word, end)
+    return False
 
 
 def _divided(block: Block, kinds: dict[int, BlockKind], kept: dict[int, str]) -> Iterator[Block]:
@@ -228,14 +252,14 @@ def _divided(block: Block, kinds: dict[int, BlockKind], kept: dict[int, str]) ->
     for index, line in enumerate(block.text.split("\n")):
         kind = kinds.get(index, block.kind)
         if kind != run_kind and run:
-            yield replace(block, kind=run_kind, text="\n".join(run))
+            yield reworded(block, "\n".join(run), run_kind)
             run = []
         run_kind = kind
         if index in kept:
-            yield replace(block, text=kept[index])
+            yield reworded(block, kept[index])
             gone = line.replace(kept[index], "", 1).strip()
             run += [gone] if gone else []
         else:
             run.append(line)
     if run:
-        yield replace(block, kind=run_kind, text="\n".join(run))
+        yield reworded(block, "\n".join(run), run_kind)

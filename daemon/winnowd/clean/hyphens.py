@@ -18,7 +18,8 @@ DIVISION = re.compile(r"-[ \t]*\n[ \t]*([^\W_][\w'’]*(?:-[^\W_][\w'’]*)*)")
 FIRST_PART = re.compile(r"[^\W_][\w'’-]*\Z")
 SECOND_PART = re.compile(r"[^\W_][\w'’]*(?:-[^\W_][\w'’]*)*")
 EDGES = re.compile(r"^[\W\d_]+|[\W\d_]+$")
-STOPS = ".,;:!?()\"'“”‘’"  # the commonest of what EDGES takes away
+STOPS = "".join(char for char in map(chr, range(128)) if not char.isalpha()) + "“”‘’–—…•"
+"""Most of what EDGES takes away; where letters stand at both ends after that, there is no more to take."""
 
 
 def vocabulary(blocks: Sequence[Block]) -> Counter[str]:
@@ -27,12 +28,18 @@ def vocabulary(blocks: Sequence[Block]) -> Counter[str]:
     words: dict[str, int] = {}  # a counter calls a function for each new word, and here most are new
     for token, times in Counter(text.split()).items():
         if len(token) < LONGEST and token[-1] != "-":
-            bare = token.strip(STOPS)
-            word = (bare if bare.isalpha() else EDGES.sub("", token)).lower()
-            words[word] = words.get(word, 0) + times
+            bare = token if token.isalpha() else _bare(token)
+            word = bare.lower()
+            words[word] = words[word] + times if word in words else times
     known = Counter(words)
     known.subtract(match[1].lower() for match in DIVISION.finditer(text))
     return known
+
+
+def _bare(token: str) -> str:
+    """A token without what surrounds its letters."""
+    bare = token.strip(STOPS)
+    return bare if not bare or (bare[0].isalpha() and bare[-1].isalpha()) else EDGES.sub("", bare)
 
 
 def without_divisions(text: str, known: Counter[str]) -> tuple[str, int]:

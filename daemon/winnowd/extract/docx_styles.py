@@ -5,12 +5,13 @@ Hides the style chain (`basedOn`), localised style ids, and the counters of numb
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, TypeVar
 
 Element = Any  # an lxml element; lxml has no types of its own
+Made = TypeVar("Made")
 
 BODY_LEVEL = 9
 """`outlineLvl` 9 means body text (ECMA-376 part 1, 17.3.1.20)."""
@@ -65,18 +66,16 @@ def _short(tag: object) -> str:
 
 def child(element: Element | None, name: str) -> Element | None:
     """The first child element of that local name, or None."""
-    if element is not None:
-        for found in element:
-            if _short(found.tag) == name:
-                return found
-    return None
+    return None if element is None else next(element.iterchildren(f"{{*}}{name}"), None)
 
 
 def attribute(element: Element | None, name: str = "val") -> str | None:
     """An attribute by its local name, or None."""
-    if element is None:
-        return None
-    return next((str(value) for key, value in element.attrib.items() if key.rpartition("}")[2] == name), None)
+    if element is not None:
+        for key, value in element.items():
+            if _short(key) == name:
+                return str(value)
+    return None
 
 
 def is_on(element: Element | None) -> bool:
@@ -90,21 +89,45 @@ def number_of(element: Element | None, name: str = "val") -> int | None:
     return int(value) if value and re.fullmatch(r"-?\d{1,9}", value) else None
 
 
-def styles_of(root: Element | None) -> dict[str, Style]:
+class OnDemand(Mapping[str, Made]):
+    """What a file describes, by its id, each made when it is first asked for: of a hundred styles a document uses ten."""
+
+    def __init__(self, ids: Iterable[str], make: Callable[[str], Made]) -> None:
+        self._ids = frozenset(ids)
+        self._make = cache(make)
+
+    def __getitem__(self, id: str) -> Made:
+        if id not in self._ids:
+            raise KeyError(id)
+        return self._make(id)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def styles_of(root: Element | None) -> Mapping[str, Style]:
     """Every style by its id; the default paragraph style also under the empty id."""
     raw = {attribute(style, "styleId") or "": style for style in (root if root is not None else ()) if local(style) == "style"}
-    styles = {style_id: _resolved(style_id, raw) for style_id in raw}
     default = next(
         (i for i, s in raw.items() if attribute(s, "type") == "paragraph" and attribute(s, "default") in ("1", "true")), ""
     )
-    return {**styles, "": styles.get(default, Style())}
+
+    def style(style_id: str) -> Style:
+        meant = style_id or default
+        return _resolved(meant, raw) if meant in raw else Style()
+
+    return OnDemand((*raw, ""), style)
 
 
-def numberings_of(root: Element | None) -> dict[str, Numbering]:
+def numberings_of(root: Element | None) -> Mapping[str, Numbering]:
     """Every list by its numId."""
     elements = list(root) if root is not None else []
     abstract = {attribute(e, "abstractNumId") or "": e for e in elements if local(e) == "abstractNum"}
-    return {attribute(e, "numId") or "": _numbering(e, abstract) for e in elements if local(e) == "num"}
+    lists = {attribute(e, "numId") or "": e for e in elements if local(e) == "num"}
+    return OnDemand(lists, lambda num_id: _numbering(lists[num_id], abstract))
 
 
 def level_of(style_id: str, styles: Mapping[str, Style], direct: int | None) -> int | None:

@@ -24,11 +24,13 @@ from winnowd.model import Block, Extraction, Metadata, Note, OutlineEntry, Page
 Element = Any  # an lxml element; lxml has no types of its own
 
 _DECLARED_BYTES = 100_000  # a late declaration still lies in the head
+_USUAL_BYTES = 2_000  # the head of most pages begins with it
 _COMMENT = re.compile(rb"<!--.*?(?:-->|\Z)|<(script|style)\b.*?(?:</\1\s*>|\Z)", re.DOTALL | re.IGNORECASE)
 _DECLARED = re.compile(
     rb"""<\?xml[^<>]*?\bencoding\s*=\s*["']([\w.:-]+)|<meta\b[^<>]*?\bcharset\s*=\s*["']?\s*([\w.:-]+)""", re.IGNORECASE
 )
-_ENDLESS_TAG = re.compile(r"(<[a-zA-Z][\w-]*)[^<>]{50000,}>")  # the parser takes quadratic time over its attributes
+_ENDLESS = 50_000  # characters of a tag; the parser takes quadratic time over its attributes
+_ENDLESS_TAG = re.compile(rf"(<[a-zA-Z][\w-]*)[^<>]{{{_ENDLESS},}}>")
 _TAG = re.compile(r"<(/?)([a-zA-Z][\w-]*)[^<>]*>")
 _KEPT_FLAT = frozenset(
     {"html", "head", "body", "title", "meta", "script", "style", "p", "br", "h1", "h2", "h3", "h4", "h5", "h6", "pre"}
@@ -85,8 +87,12 @@ def page_blocks(data: bytes, fallback: str) -> Iterator[Block]:
 
 def _declared(data: bytes) -> str | None:
     """The encoding that the page declares, in the XML prolog or the first meta element outside comments and scripts."""
-    found = _DECLARED.search(_COMMENT.sub(b"", data[:_DECLARED_BYTES]))
-    return (found[1] or found[2]).decode("ascii") if found else None
+    for size in (_USUAL_BYTES, _DECLARED_BYTES):
+        head = _COMMENT.sub(b"", data[:size])
+        found = _DECLARED.search(head)
+        if found and (found.end() < len(head) or size == _DECLARED_BYTES):  # else it may go on
+            return (found[1] or found[2]).decode("ascii")
+    return None
 
 
 def _tree(text: str) -> tuple[Element | None, bool]:
@@ -101,8 +107,11 @@ def _parsed(text: str) -> tuple[Element | None, bool]:
     """The root, or None for a page without one element; and whether the parser gave up because of the depth."""
     parser = HTMLParser(encoding="utf-8", huge_tree=True, no_network=True, remove_comments=True, remove_pis=True)
     parser.set_element_class_lookup(_ELEMENTS)
+    # To search for endless tags takes as long as parsing, and next to no page has room for one between two brackets.
+    endless = max(map(len, text.split("<"))) > _ENDLESS
     try:
-        root = document_fromstring(_ENDLESS_TAG.sub(r"\1>", text).encode("utf-8", "replace"), parser=parser)
+        bounded = _ENDLESS_TAG.sub(r"\1>", text) if endless else text
+        root = document_fromstring(bounded.encode("utf-8", "replace"), parser=parser)
     except (etree.LxmlError, ValueError, AssertionError):
         return None, False
     return root, any("depth" in entry.message.lower() for entry in parser.error_log if entry.type_name == "ERR_RESOURCE_LIMIT")

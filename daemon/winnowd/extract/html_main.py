@@ -42,6 +42,7 @@ _LIBRARY_TROUBLE = (
 """What trafilatura raises on odd pages, as seen; the pieces are there all the same."""
 
 _WORDS = re.compile(r"[^\W_]+")
+_OTHER_SIGNS = bytes(code for code in range(128) if not chr(code).isalnum())
 _MARK = re.compile(r"(?:- |-?\d+\. )")
 _CERTAIN = 24  # letters and digits; a shorter piece may stand in the main text by chance
 _WINDOW = 16  # letters and digits in a row that no two sentences share
@@ -96,6 +97,8 @@ def squeezed(text: str) -> str:
     >>> squeezed("1. A well-kept  secret.")
     '1Awellkeptsecret'
     """
+    if text.isascii():
+        return text.encode("ascii").translate(None, _OTHER_SIGNS).decode("ascii")
     return "".join(_WORDS.findall(text))
 
 

@@ -6,7 +6,7 @@ stands aside. The walk does not recurse, so depth does no harm, and each element
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from typing import Any
@@ -64,8 +64,8 @@ def pieces(root: Element) -> Iterator[Piece]:
                 yield from walk.leave(element)
             skipped = False
             continue
-        rows = data_rows(element)
         tag = element.tag
+        rows = data_rows(element) if tag == "table" else None
         skipped = rows is not None or not isinstance(tag, str) or tag in SKIPPED
         if rows is not None:
             yield from walk.table(element, rows)
@@ -89,10 +89,10 @@ class _Walk:
         self._lists: list[int | None] = []  # the last number of each open list, None where it has bullets
         self._marker = ""  # of a list item that has just begun
 
-    def enter(self, element: Element) -> Iterator[Piece]:
+    def enter(self, element: Element) -> Sequence[Piece]:
+        """What ends where an element begins, as pieces; from here on the element is open."""
         tag = element.tag
-        if stands_alone(tag):
-            yield from self._cut(tag)
+        done = self._cut(tag) if stands_alone(tag) else ()
         self._asides.append(self._asides[-1] or _is_aside(element))
         self._links += tag == "a"
         self._pre += tag in _PRE
@@ -105,11 +105,12 @@ class _Walk:
         elif tag == "br":
             self._text.append("\n")
         self._say(element.text)
+        return done
 
-    def leave(self, element: Element) -> Iterator[Piece]:
+    def leave(self, element: Element) -> Sequence[Piece]:
+        """What ends with an element, as pieces."""
         tag = element.tag
-        if stands_alone(tag):
-            yield from self._cut(tag)
+        done = self._cut(tag) if stands_alone(tag) else ()
         self._asides.pop()
         self._links -= tag == "a"
         self._pre -= tag in _PRE
@@ -120,6 +121,7 @@ class _Walk:
         elif tag == "li":
             self._marker = ""
         self._say(element.tail)
+        return done
 
     def pass_by(self, element: Element) -> None:
         """An element that was not entered: a table that is done, a script, a comment."""
@@ -137,29 +139,31 @@ class _Walk:
             linked = sum(len(said(link)) for link in element.iter("a"))
             yield Piece(Block("table", text, page=0), linked, aside)
 
-    def flush(self) -> Iterator[Piece]:
+    def flush(self) -> Sequence[Piece]:
         """What has been gathered since the last break, as pieces."""
         if not self._text:
-            return
+            return ()
         text, linked = "".join(self._text), self._linked
         self._text, self._linked = [], 0
         kind, level = self._kinds[-1] if self._kinds else ("paragraph", None)
         if not text.strip():
-            return
+            return ()
+        found = list[Piece]()
         whole = [text.strip("\n")] if kind == "code" else [part for part in _BLANK_LINES.split(_tidy(text)) if part]
         for part in whole:
             marked, self._marker = self._marker + part if kind == "paragraph" else part, ""
             block = Block("list_item" if marked != part else kind, marked, page=0, level=level)
-            yield Piece(block, min(linked, len(part)), self._asides[-1])
+            found.append(Piece(block, min(linked, len(part)), self._asides[-1]))
             linked = max(0, linked - len(part))
+        return found
 
-    def _cut(self, tag: str) -> Iterator[Piece]:
+    def _cut(self, tag: str) -> Sequence[Piece]:
         """A line break inside preformatted text, else the end of a piece."""
         if not self._pre or tag in _PRE:
             return self.flush()
         if self._text and not self._text[-1].endswith("\n"):
             self._text.append("\n")
-        return iter(())
+        return ()
 
     def _say(self, text: str | None) -> None:
         if not text:
