@@ -224,6 +224,10 @@ class Config(_Section):
     text: TextSettings = TextSettings()
     checks: CheckSettings = CheckSettings()
 
+    def watch_of(self, path: str) -> str:
+        """How changes below the root at `path` are to be seen: auto, events or rescan."""
+        return next((root.watch for root in self.roots if str(root.path) == path), "auto")
+
     @property
     def workers(self) -> int:
         """How many children read at once."""

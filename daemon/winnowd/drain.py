@@ -57,8 +57,15 @@ class Drain:
     waits; the service calls `fill`, `take` and `commit` itself as it turns.
     """
 
-    def __init__(self, db: sqlite3.Connection, config: Config, progress: Progress, told: Told) -> None:
-        self._db, self._config, self._progress, self._told = db, config, progress, told
+    def __init__(
+        self,
+        db: sqlite3.Connection,
+        config: Config,
+        progress: Progress,
+        told: Told,
+        failed: Callable[[Job, Failure], None] = lambda *_: None,
+    ) -> None:
+        self._db, self._config, self._progress, self._told, self._failed = db, config, progress, told, failed
         self._recipes = worker.recipes(config)
         self._settling = settling(config)
         self._boot = uuid.uuid4().hex
@@ -175,6 +182,12 @@ class Drain:
             twins = [twin.file_id for twins in self._twins.values() for twin, _ in twins]
             queue.unclaim(self._db, [*self._running, *(job.file_id for job in (*self._claimed, *self._heavy)), *twins])
 
+    def abandon(self, pool: Pool) -> None:
+        """End what is being read, and store nothing: the disk of the database is full. What was claimed stays claimed."""
+        for file_id in self._running:
+            pool.cancel(file_id)
+        self._running.clear()
+
     def _submit(self, pool: Pool, job: Job) -> None:
         self._running[job.file_id] = job
         pool.submit(job.file_id, reports.pack(job))
@@ -234,7 +247,9 @@ class Drain:
         if isinstance(outcome, Failure):
             recipe = self._recipes.get(content.format, "") if content else ""
             documents.fail(self._db, job.file_id, content, outcome, recipe)
-            self._progress.failed += state_of_failure(outcome.code, outcome.format) == "failed"
+            if state_of_failure(outcome.code, outcome.format) == "failed":
+                self._progress.failed += 1
+                self._failed(job, outcome)
         if job.unsettled:
             files.note_unsettled(self._db, job.file_id)
         self._group.add(outcome.chars if isinstance(outcome, Document) else 0)

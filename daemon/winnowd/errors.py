@@ -8,6 +8,7 @@ EXIT_FAILED = 1
 EXIT_USAGE = 2
 EXIT_INCOMPLETE = 3  # finished, but something was not read
 EXIT_NOTHING_FOUND = 4
+EXIT_BUSY = 75  # EX_TEMPFAIL of sysexits.h: another Winnow holds the database; try again later
 EXIT_CONFIG = 78  # EX_CONFIG of sysexits.h; systemd does not restart on it
 EXIT_INTERRUPTED = 130
 

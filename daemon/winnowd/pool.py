@@ -77,7 +77,7 @@ class Child:
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self.process.pid or 0, signal.SIGKILL)
         self.process.kill()
-        self.process.join(5)  # one that hangs in the kernel, on a dead share, is left to it
+        self.process.join(1)  # one that hangs in the kernel, on a dead share, is left to it
         self.connection.close()
         os.close(self.memory)
         return self.process.exitcode
@@ -92,9 +92,10 @@ class Pool:
         self._limits, self._serve, self._arguments = limits, serve, arguments
         self._forkserver = multiprocessing.get_context("forkserver")
         self._forkserver.set_forkserver_preload(["winnowd.child", *preload])
-        self._selector = selectors.DefaultSelector()
+        self._selector = selectors.EpollSelector()
         self._size = size
         self._children: list[Child] = []
+        self._lingering: dict[int, BaseProcess] = {}  # killed, by the key of their job, but held by the kernel
 
     def __enter__(self) -> "Pool":
         return self
@@ -134,6 +135,18 @@ class Pool:
                 child.moved = time.monotonic()
                 with contextlib.suppress(OSError):
                     child.connection.send(answer)
+
+    def fileno(self) -> int:
+        """A descriptor that is readable when `wait` has something to tell."""
+        return self._selector.fileno()
+
+    def lingers(self, key: int) -> bool:
+        """Whether the child that worked on `key` was killed and cannot die: it hangs in the kernel, on a share that is dead."""
+        process = self._lingering.get(key)
+        if process is not None and process.is_alive():
+            return True
+        self._lingering.pop(key, None)
+        return False
 
     def cancel(self, key: int) -> None:
         """End the child that works on `key`; nothing more is heard of that job."""
@@ -219,7 +232,10 @@ class Pool:
         """End a child, dead or alive; the exit code it had."""
         self._selector.unregister(child.connection)
         self._children.remove(child)
-        return child.kill()
+        code = child.kill()
+        if code is None and child.job is not None:
+            self._lingering[child.job] = child.process
+        return code
 
     def _until_late(self) -> float:
         now = time.monotonic()

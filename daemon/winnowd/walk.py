@@ -31,9 +31,9 @@ class Walk:
     root_id: int
     part: str  # relative to the root, '' for all of it
     online: bool
-    single: bool = False  # the part is some names, not a folder
+    single: bool = False  # only some names were looked at
     message: str | None = None
-    listed: int = 0
+    listed: int = 0  # -1 where files were added beside the walk, so that they have to be counted
     unlisted: tuple[str, ...] = ()  # folders that could not be listed: absence below them means nothing
     identity: str | None = None
     rules: str | None = None
@@ -48,6 +48,7 @@ class _Tally:
     applied: Rules
     settles: Settles
     listed: int = 0
+    added: int = 0
     unlisted: list[str] = field(default_factory=list)
 
     @property
@@ -72,7 +73,7 @@ def walk(db: sqlite3.Connection, root: sqlite3.Row, part: str, config: Config, s
         return Walk(root["id"], part, online=False, message=proof.error)
     begin(db)
     with transaction(db):
-        roots.set_online(db, root, proof.mount)
+        roots.set_online(db, root, proof.mount, config.watch_of(disk.loaded(root["path"])))
     seen = _tally(db, root["id"], config, settles)
     _forget_visits(seen, part)
     yield from _descend(seen, [part])
@@ -97,6 +98,9 @@ def glance(
             seen.unlisted.append(directory)
             continue
         yield from _take_names(seen, found, names)
+    if seen.added:
+        with transaction(db):
+            roots.count_walked(db, root["id"], seen.added)
     return Walk(root["id"], "", online=True, single=True, message=_out_of_sight(seen.unlisted), listed=seen.listed)
 
 
@@ -146,8 +150,9 @@ def finish(db: sqlite3.Connection, walks: list[Walk], config: Config) -> Dialogu
             if proof.error is not None:  # it vanished while it was walked: what was not found may well be there
                 roots.set_offline(db, done.root_id, proof.error)
                 continue
-            removed[done.root_id] = _remove_missing(db, root, config) + removed.get(done.root_id, 0)
-            roots.finish_walk(db, done.root_id, _account(db, root, done))
+            lost = _remove_missing(db, root, config)
+            removed[done.root_id] = lost[0] + removed.get(done.root_id, 0)
+            roots.finish_walk(db, done.root_id, _account(db, root, done, sum(lost)))
             if not done.part and not done.single:
                 db.execute("DELETE FROM temp.renewed WHERE file_id IN (SELECT id FROM files WHERE root_id = ?)", (root["id"],))
     return removed
@@ -160,6 +165,28 @@ def begin(db: sqlite3.Connection) -> None:
     )
     db.execute("CREATE TEMP TABLE IF NOT EXISTS missing (file_id INTEGER PRIMARY KEY, root_id INTEGER)")
     db.execute("CREATE TEMP TABLE IF NOT EXISTS renewed (file_id INTEGER PRIMARY KEY)")
+
+
+def missing(db: sqlite3.Connection, root_id: int) -> bool:
+    """Whether files of a root were not found that are not held already."""
+    sql = "SELECT 1 FROM temp.missing CROSS JOIN files ON id = file_id WHERE missing.root_id = ? AND state <> 'gone' LIMIT 1"
+    return db.execute(sql, (root_id,)).fetchone() is not None
+
+
+def forget_missing(db: sqlite3.Connection, root_id: int) -> None:
+    """What was not found of a root means nothing: it is offline."""
+    db.execute("DELETE FROM temp.missing WHERE root_id = ?", (root_id,))
+
+
+def may_have_moved(db: sqlite3.Connection, root_id: int) -> bool:
+    """Whether a file that waits to be hashed may be one that was not found: it has the same size."""
+    row = db.execute(
+        "SELECT 1 FROM files WHERE state = 'pending' AND (next_attempt IS NULL OR reason = ?) AND size IN (SELECT size "
+        "FROM temp.missing CROSS JOIN files ON id = file_id WHERE missing.root_id = ? AND digest IS NOT NULL) "
+        "AND id NOT IN (SELECT file_id FROM temp.missing) LIMIT 1",
+        (files.SETTLING[0], root_id),
+    ).fetchone()
+    return row is not None
 
 
 def end(db: sqlite3.Connection) -> None:
@@ -258,6 +285,7 @@ def _write(seen: _Tally, directory: str, changes: list[Change]) -> None:
     if changes:
         with transaction(seen.db):
             files.apply(seen.db, seen.root["id"], directory, changes, seen.settles)
+        seen.added += sum(change.kind in ("appeared", "returned") for change in changes)
         renewed = [(change.file_id,) for change in changes if change.kind == "modified"]
         seen.db.executemany("INSERT OR IGNORE INTO temp.renewed VALUES (?)", renewed)
 
@@ -321,8 +349,8 @@ def _take_back(db: sqlite3.Connection, root_id: int, one: Seen) -> None:
     db.executemany("DELETE FROM temp.missing WHERE file_id = ?", [(reconcile.Known._make(row).file_id,) for row in rows])
 
 
-def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -> int:
-    """Remove the root's files that were not found, or hold those that count when they are too many."""
+def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -> tuple[int, int]:
+    """Remove the root's files that were not found, or hold those that count when they are too many; how many of each."""
     rows = db.execute(
         "SELECT id, directory, digest, digest IN (SELECT digest FROM files WHERE id NOT IN (SELECT file_id FROM temp.missing) "
         "AND state <> 'gone' AND (id > :watermark OR id IN (SELECT file_id FROM temp.renewed))) AS moved "
@@ -331,7 +359,7 @@ def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -
     ).fetchall()
     db.execute("DELETE FROM temp.missing WHERE root_id = ?", (root["id"],))
     if not rows:
-        return 0
+        return 0, 0
     applied = rules_for(config, disk.loaded(root["path"]))
     left_out = {row["directory"] for row in rows if excluding(applied, disk.loaded(row["directory"])) is not None}
     # No loss: a path that was never read holds no text, one whose content turned up elsewhere has moved, and a folder that the
@@ -342,21 +370,21 @@ def _remove_missing(db: sqlite3.Connection, root: sqlite3.Row, config: Config) -
     removed = files.remove(db, harmless)
     total = files.count(db, root["id"]) + removed
     if reconcile.may_remove(len(lost), total, config.walk.removal_floor, config.walk.removal_share):
-        return removed + files.remove(db, lost)
-    files.hold(db, lost)
-    return removed
+        return removed + files.remove(db, lost), 0
+    return removed, files.hold(db, lost)
 
 
-def _account(db: sqlite3.Connection, root: sqlite3.Row, done: Walk) -> dict[str, object]:
+def _account(db: sqlite3.Connection, root: sqlite3.Row, done: Walk, lost: int) -> dict[str, object]:
     """The columns of a root that a walk renews. A walk of a part renews only the number of files."""
-    kept = sum(files.count_below(db, root["id"], folder) for folder in done.unlisted)
     if done.single:
-        return {"walked_files": files.count(db, root["id"])}
+        return {"walked_files": None if root["walked_files"] is None else root["walked_files"] - lost}
+    kept = sum(files.count_below(db, root["id"], folder) for folder in done.unlisted)
+    listed = done.listed + kept if done.listed >= 0 else files.count(db, root["id"])
     if done.part:
         outside = files.count(db, root["id"]) - files.count_below(db, root["id"], done.part)
         return {"walked_files": outside + done.listed + kept}
     values: dict[str, object] = {
-        "walked_files": done.listed + kept,
+        "walked_files": listed,
         "walked_at": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "watermark": db.execute("SELECT ifnull(max(id), 0) FROM files").fetchone()[0],
         "identity": done.identity,

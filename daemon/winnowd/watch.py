@@ -1,19 +1,24 @@
-"""What the kernel says has changed below local folders, by watchdog. Hints only: a walk finds out what really is.
+"""What the kernel says has changed below one local folder, by watchdog. Hints only: a look finds out what really is.
 
-Hides how events are lost. After an overflow of the kernel's queue, the end of a reader thread, or more paths than are worth
-remembering, `lost` is set: then everything has to be looked at once more.
+Hides how events are lost. After an overflow of the kernel's queue, the end of a thread, or more names than are worth
+remembering, `Hints.lost` says so, and everything has to be looked at once more. That events still arrive is proven by a file
+that travels through the same observer, in a folder of our own: threads that live prove nothing.
 """
 
+import contextlib
 import logging
 import os
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 
 from watchdog import events
 from watchdog.observers import Observer
+from watchdog.observers.api import ObservedWatch
 
-MOST_PATHS = 10_000
+MOST_NAMES = 20_000
 LOGGERS = ("watchdog.observers.inotify", "watchdog.observers.inotify_c")
 WANTED: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
@@ -25,62 +30,113 @@ WANTED: list[type[events.FileSystemEvent]] = [
     events.DirDeletedEvent,
 ]
 """Not opens: our own reading would be reported, and could fill the queue by itself."""
+LIMIT_HINT = "raise fs.inotify.max_user_watches"
+
+
+@dataclass(slots=True)
+class Hints:
+    """What happened since the last time: names that something happened to, by their folder (relative to the root)."""
+
+    names: dict[str, set[str]] = field(default_factory=dict)
+    count: int = 0
+    lost: str | None = None  # why there may be more
 
 
 class Watch:
-    """The changed paths below some folders, from `__enter__` to `__exit__`."""
+    """The changes below one folder. `wake` is called, from other threads, when there is something to `take`."""
 
-    def __init__(self, folders: Sequence[str]) -> None:
-        self._folders = folders
-        self._paths: dict[str, float] = {}  # with the monotonic time of the last hint
+    def __init__(self, folder: str, probe: Path, wake: Callable[[], None]) -> None:
+        self._folder, self._probe, self._wake = folder.rstrip("/") or "/", probe, wake
+        self._hints = Hints()
         self._guard = threading.Lock()
-        self._observer = Observer()
         self._ear = _Ear(self)
-        self.lost = False
-        self.partial = False  # a folder could not be watched: only walks see it
+        self._probe_watch: ObservedWatch | None = None
+        self._sent = self._heard = 0.0  # monotonic
+        self._observer = Observer()
+        self.partial = False  # some folders give no events: the kernel's limit of watches is reached
 
-    def __enter__(self) -> "Watch":
+    def start(self) -> None:
+        """Begin to watch. Raises OSError where the folder cannot be watched at all."""
+        self._probe.mkdir(parents=True, exist_ok=True)
         for name in LOGGERS:
             logging.getLogger(name).addHandler(self._ear)
         self._observer.start()
-        for folder in self._folders:
-            try:
-                self._observer.schedule(_Hints(self), folder, recursive=True, event_filter=WANTED)
-            except OSError:  # it is offline, or the kernel's limit of watches is reached
-                self.partial = True
-        return self
+        try:
+            self._observer.schedule(_Names(self), self._folder, recursive=True, event_filter=WANTED)
+            self.probe()
+        except OSError:
+            self.stop()
+            raise
 
-    def __exit__(self, *_: object) -> None:
-        self._observer.stop()
-        self._observer.join(5)
+    def stop(self) -> None:
+        """Watch no more."""
         for name in LOGGERS:
             logging.getLogger(name).removeHandler(self._ear)
+        if self._observer.is_alive():
+            self._observer.stop()
+            self._observer.join(5)
+        with contextlib.suppress(OSError):
+            (self._probe / "probe").unlink()
+
+    def probe(self) -> None:
+        """Send a file on its way through the observer; `deaf` says later whether it arrived.
+
+        Its folder is watched anew each time: where the kernel has no watch left for it, new folders got none either.
+        """
+        with contextlib.suppress(KeyError, OSError):
+            if self._probe_watch is not None:
+                self._observer.unschedule(self._probe_watch)
+        try:
+            self._probe_watch = self._observer.schedule(_Arrival(self), str(self._probe))
+            self.partial = False
+        except OSError:
+            self._probe_watch, self.partial = None, True
+            return
+        self._sent = time.monotonic()
+        with contextlib.suppress(OSError):
+            (self._probe / "probe").unlink(missing_ok=True)
+            (self._probe / "probe").write_bytes(b"")
+
+    def deaf(self, seconds: float) -> bool:
+        """Whether a probe was sent so long ago and did not arrive, or the observer has ended."""
+        if not self._observer.is_alive() or not all(emitter.is_alive() for emitter in self._observer.emitters):
+            return True
+        return self._probe_watch is not None and self._heard < self._sent and time.monotonic() - self._sent > seconds
+
+    def take(self) -> Hints:
+        """What happened since the last time."""
+        with self._guard:
+            taken, self._hints = self._hints, Hints()
+        return taken
 
     def hint(self, path: str) -> None:
         """Remember that something happened to a path. Called by the observer's threads."""
+        relative = path[len(self._folder.rstrip("/")) + 1 :]
+        if not relative:
+            self.lose("the folder itself was replaced")
+            return
+        directory, _, name = relative.rpartition("/")
         with self._guard:
-            self._paths[path] = time.monotonic()
-            if len(self._paths) > MOST_PATHS:
-                self._paths.clear()
-                self.lost = True
+            known = self._hints.names.setdefault(directory, set())
+            self._hints.count += name not in known
+            known.add(name)
+            crowded = self._hints.count > MOST_NAMES
+        if crowded:
+            self.lose("more changed at once than is worth remembering")
+        self._wake()
 
-    def settled(self, seconds: float) -> list[str]:
-        """The paths that nothing happened to for this long, after a second at most. Each is named once."""
-        time.sleep(min(seconds, 1.0))
-        now = time.monotonic()
+    def lose(self, why: str) -> None:
+        """Events were lost. Called by the observer's threads."""
         with self._guard:
-            ripe = [path for path, at in self._paths.items() if now - at >= seconds]
-            for path in ripe:
-                del self._paths[path]
-        if not self._alive():
-            self.lost = True
-        return ripe
+            self._hints = Hints(lost=why)
+        self._wake()
 
-    def _alive(self) -> bool:
-        return self._observer.is_alive() and all(emitter.is_alive() for emitter in self._observer.emitters)
+    def arrived(self) -> None:
+        """The probe came through."""
+        self._heard = time.monotonic()
 
 
-class _Hints(events.FileSystemEventHandler):
+class _Names(events.FileSystemEventHandler):
     """Does nothing but take note: an exception here would end the observer's thread for good."""
 
     def __init__(self, watch: Watch) -> None:
@@ -93,6 +149,15 @@ class _Hints(events.FileSystemEventHandler):
                 self._watch.hint(os.fsdecode(path))
 
 
+class _Arrival(events.FileSystemEventHandler):
+    def __init__(self, watch: Watch) -> None:
+        self._watch = watch
+
+    def on_any_event(self, event: events.FileSystemEvent) -> None:
+        """Take note that the probe came through."""
+        self._watch.arrived()
+
+
 class _Ear(logging.Handler):
     """Hears of overflows, which watchdog tells only its log."""
 
@@ -102,4 +167,4 @@ class _Ear(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take a warning of watchdog for what it is: events were lost."""
-        self._watch.lost = True
+        self._watch.lose("the kernel's queue of events overflowed")

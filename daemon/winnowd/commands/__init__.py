@@ -17,6 +17,7 @@ from winnowd.errors import EXIT_FAILED, EXIT_INTERRUPTED, WinnowError
 
 COMMANDS = {
     "scan": "Bring the catalogue in line with the disk.",
+    "run": "Keep the catalogue in line with the disk, as a service.",
     "search": "Find documents by their words.",
     "show": "Print what is stored of a document.",
     "why": "Explain what became of a path.",

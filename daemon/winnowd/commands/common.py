@@ -5,6 +5,7 @@ import json
 import os
 import sqlite3
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from winnowd.config import Config
 
 DEFAULT_CONFIG = Path("/etc/winnowd/config.toml")
+ANSWER_SECONDS = 60.0
 DIGEST_CHARS = frozenset("0123456789abcdef")
 
 PATH = click.Path(readable=False)  # what cannot be read is what people ask about
@@ -88,6 +90,57 @@ def writer(config_path: str | None, db: str | None, *, create: bool = False) -> 
             if connection.in_transaction:
                 connection.rollback()
             connection.close()
+
+
+def carry_out(config_path: str | None, db: str | None, verb: str, argument: dict[str, Any]) -> dict[str, Any]:
+    """Let the loop do what is asked (see `operations`), and return its answer.
+
+    Whoever holds the lock is the loop: this command, or the running service, which answers in its next turn.
+    """
+    from winnowd import operations, store
+
+    try:
+        with writer(config_path, db) as connection:
+            connection.execute("PRAGMA synchronous = FULL")  # a decision cannot be found again by a walk
+            with store.transaction(connection):
+                return operations.carry_out(connection, verb, argument, who())
+    except store.Busy as busy:
+        if not busy.holder.startswith("service"):
+            raise
+    return ask_service(database_path(config_path, db), verb, argument)
+
+
+def ask_service(path: Path, verb: str, argument: dict[str, Any], seconds: float | None = ANSWER_SECONDS) -> dict[str, Any]:
+    """Ask something of the running service, and wait for the answer; without `seconds` for as long as it runs.
+
+    Raises what the service says went wrong.
+    """
+    from winnowd import store
+    from winnowd.store import requests
+
+    connection = store.open_asker(path)
+    try:
+        asked = requests.ask(connection, verb, argument, who())
+        until = time.monotonic() + (seconds if seconds is not None else float("inf"))
+        while (answer := requests.answer_to(connection, asked)) is None:
+            if time.monotonic() > until or not store.is_held(path):
+                raise StoreError(f"the service has not answered; it will carry out the request ({verb}) when it can")
+            time.sleep(0.1)
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from None
+    finally:
+        connection.close()
+    if "error" in answer:
+        raise Refused(answer["error"], answer["code"])
+    return answer
+
+
+class Refused(StoreError):
+    """The service could not do what was asked."""
+
+    def __init__(self, message: str, code: int) -> None:
+        super().__init__(message)
+        self.exit_code = code
 
 
 def refuse_network(path: Path) -> None:

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from urllib.parse import quote
 
-from winnowd.errors import StoreError
+from winnowd.errors import EXIT_BUSY, StoreError
 
 SCHEMA_VERSION = 2
 PAGE_SIZE = 8192  # a tenth faster than 4096 on passages, and smaller
@@ -18,12 +18,21 @@ BUSY_SECONDS = 10
 
 
 class Busy(StoreError):
-    """Another process is the one writer."""
+    """Another process is the one writer. `holder` is what it says of itself: its kind, and its process id."""
+
+    exit_code = EXIT_BUSY
+
+    def __init__(self, message: str, holder: str = "") -> None:
+        super().__init__(message)
+        self.holder = holder
 
 
 @contextmanager
-def lock(path: Path) -> Iterator[None]:
-    """Be the one writer of the database at `path`. Raises Busy where another process is."""
+def lock(path: Path, holder: str = "command") -> Iterator[None]:
+    """Be the one writer of the database at `path`. Raises Busy where another process is.
+
+    `holder` stands in the lock file, for others to read: a service takes requests, a command does not.
+    """
     name = path.with_name(path.name + ".lock")
     try:
         held = os.open(name, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o660)
@@ -32,12 +41,30 @@ def lock(path: Path) -> Iterator[None]:
     try:
         fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
+        other = os.pread(held, 100, 0).decode(errors="replace").strip()
         os.close(held)
-        raise Busy(f"{path}: another winnow is working on this database; wait until it is done") from None
+        raise Busy(f"{path}: another winnow is working on this database; wait until it is done", other) from None
+    os.ftruncate(held, 0)
+    os.pwrite(held, f"{holder} {os.getpid()}\n".encode(), 0)
     try:
         yield
     finally:
         os.close(held)
+
+
+def is_held(path: Path) -> bool:
+    """Whether somebody is the one writer of the database at `path`."""
+    try:
+        looked = os.open(path.with_name(path.name + ".lock"), os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(looked, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return True
+    finally:
+        os.close(looked)
+    return False
 
 
 def open_writer(path: Path) -> sqlite3.Connection:
@@ -78,6 +105,12 @@ def open_reader(path: Path) -> sqlite3.Connection:
         hint = " (a reader must be allowed to write to its folder)" if "readonly" in str(error) else ""
         raise StoreError(f"{path}: cannot be read: {error}{hint}") from None
     return db
+
+
+def open_asker(path: Path) -> sqlite3.Connection:
+    """A connection that asks something of the loop: it writes one row into `requests`, and reads the answer."""
+    open_reader(path).close()  # it is there, and of this version
+    return _connect(f"file:{_quoted(path)}?mode=rw")
 
 
 @contextmanager

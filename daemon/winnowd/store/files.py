@@ -1,5 +1,6 @@
 """The paths: what a walk adds, marks as changed, holds or removes. The caller holds the transaction."""
 
+import math
 import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator
@@ -56,6 +57,18 @@ def distrust(db: sqlite3.Connection, root_id: int, part: str) -> None:
     for directory in directories_below(db, root_id, part):
         key = (root_id, stored(directory))
         db.execute("UPDATE files SET racy = 1 WHERE root_id = ? AND directory = ? AND digest IS NOT NULL", key)
+
+
+def distrust_some(db: sqlite3.Connection, root: sqlite3.Row, share: float) -> None:
+    """Let the next walk hash a share of a root's files although their stamps did not change: the next ones, round and round."""
+    count = math.ceil((root["walked_files"] or 0) * share)
+    if not count:
+        return
+    sql = "SELECT id FROM files WHERE id > ? AND +root_id = ? ORDER BY id LIMIT ?"
+    ids = [row["id"] for row in db.execute(sql, (root["verified_id"], root["id"], count))]
+    db.executemany("UPDATE files SET racy = 1 WHERE id = ? AND digest IS NOT NULL", [(one,) for one in ids])
+    last = ids[-1] if len(ids) == count else 0
+    db.execute("UPDATE roots SET verified_id = ? WHERE id = ?", (last, root["id"]))
 
 
 def directories_below(db: sqlite3.Connection, root_id: int, folder: str) -> Iterator[str]:

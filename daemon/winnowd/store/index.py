@@ -120,6 +120,17 @@ def check(db: sqlite3.Connection) -> None:
         db.execute(f"INSERT INTO {table} ({table}, rank) VALUES ('integrity-check', 1)")
 
 
+def repair(db: sqlite3.Connection) -> bool:
+    """Make each index anew that differs from its content; whether there was one."""
+    try:
+        check(db)
+    except sqlite3.DatabaseError:
+        for table in ("passages_fts", "documents_fts", "files_fts"):
+            db.execute(f"INSERT INTO {table} ({table}) VALUES ('rebuild')")
+        return True
+    return False
+
+
 def _unindex(db: sqlite3.Connection, document_id: int) -> None:
     db.execute(
         "INSERT INTO passages_fts (passages_fts, rowid, heading_path, text, cjk) "

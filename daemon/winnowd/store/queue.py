@@ -56,6 +56,9 @@ def drop_idle_suspects(db: sqlite3.Connection, recipes: dict[str, str]) -> None:
 
 def wake(db: sqlite3.Connection, now: str) -> int:
     """Let files be claimed again whose time has come: `claim` takes only those that need not wait. How many."""
+    first = due(db)
+    if first is None or first > now:  # most often: a look, and no write
+        return 0
     sql = "UPDATE files SET next_attempt = NULL WHERE state = 'pending' AND next_attempt <= ?"
     return db.execute(sql, (now,)).rowcount
 
@@ -131,6 +134,16 @@ def _job_for(db: sqlite3.Connection, document_id: int) -> Job | None:
 def unclaim(db: sqlite3.Connection, file_ids: list[int]) -> None:
     """Put claimed files back: nothing was done with them."""
     db.executemany("DELETE FROM claims WHERE file_id = ?", [(file_id,) for file_id in file_ids])
+
+
+def unclaim_all(db: sqlite3.Connection) -> None:
+    """Put back what was claimed and is not being read: the loop itself gave it up."""
+    db.execute("DELETE FROM claims WHERE suspect = 0")
+
+
+def waiting(db: sqlite3.Connection) -> int:
+    """How many files wait to be read, now or later."""
+    return int(db.execute("SELECT count(*) FROM files WHERE state = 'pending'").fetchone()[0])
 
 
 def renew_failures(db: sqlite3.Connection, recipes: dict[str, str]) -> int:

@@ -25,6 +25,12 @@ def get(db: sqlite3.Connection, root_id: int) -> sqlite3.Row:
     return row
 
 
+def by_path(db: sqlite3.Connection, path: str) -> sqlite3.Row | None:
+    """The root at exactly this path. Looks at no disk."""
+    row: sqlite3.Row | None = db.execute("SELECT * FROM roots WHERE path = ?", (stored(path),)).fetchone()
+    return row
+
+
 def add_configured(db: sqlite3.Connection, paths: list[str]) -> None:
     """Let the folders of the configuration be roots. Raises UsageError where one overlaps a known root that is not its own."""
     known = {os.path.realpath(loaded(row["path"])) for row in all_roots(db)}
@@ -80,8 +86,26 @@ def add(db: sqlite3.Connection, path: str, origin: str) -> sqlite3.Row:
     return get(db, cursor.lastrowid)
 
 
-def watching(mount: Mount) -> tuple[str, str]:
-    """How changes below a folder on this mount can be seen (events or rescan), and why."""
+def note_watch(db: sqlite3.Connection, root_id: int, watch: str, reason: str) -> None:
+    """Write down how the loop sees changes of a root, and why."""
+    sql = "UPDATE roots SET watch = ?, watch_reason = ? WHERE id = ? AND (watch <> ? OR watch_reason <> ?)"
+    db.execute(sql, (watch, reason, root_id, watch, reason))
+
+
+def count_overflow(db: sqlite3.Connection, root_id: int) -> None:
+    """Events of a root were lost once more."""
+    db.execute("UPDATE roots SET overflows = overflows + 1 WHERE id = ?", (root_id,))
+
+
+def count_walked(db: sqlite3.Connection, root_id: int, added: int) -> None:
+    """Files were added since the last walk."""
+    db.execute("UPDATE roots SET walked_files = walked_files + ? WHERE id = ?", (added, root_id))
+
+
+def watching(mount: Mount, wanted: str = "auto") -> tuple[str, str]:
+    """How changes below a folder on this mount can be seen (events or rescan), and why; `wanted` is what the setting says."""
+    if wanted != "auto":
+        return wanted, f'as configured (watch = "{wanted}"), on {mount.filesystem}'
     if mount.network:
         return "rescan", f"{mount.filesystem}: other hosts change it without our kernel seeing it"
     return "events", f"{mount.filesystem}: a local file system, the kernel sees every change"
@@ -98,11 +122,14 @@ def set_offline(db: sqlite3.Connection, root_id: int, message: str) -> None:
     )
 
 
-def set_online(db: sqlite3.Connection, root: sqlite3.Row, mount: Mount | None) -> None:
-    """The root is proven: what lies below it can be read. The file system may be another one than when it was added."""
+def set_online(db: sqlite3.Connection, root: sqlite3.Row, mount: Mount | None, wanted: str) -> None:
+    """The root is proven: what lies below it can be read. The file system may be another one than when it was added.
+
+    `wanted` is the setting of how changes are to be seen: auto, events or rescan.
+    """
     seen: dict[str, str | None] = {}
-    if mount is not None:
-        watch, reason = watching(mount)
+    if mount is not None and (mount.filesystem != root["filesystem"] or wanted not in ("auto", root["watch"])):
+        watch, reason = watching(mount, wanted)
         seen = {"watch": watch, "watch_reason": reason, "filesystem": mount.filesystem}
     if root["state"] == "offline":
         seen |= {"state": "online", "message": None}

@@ -1,0 +1,395 @@
+"""Goes the rounds of the watched folders: which is walked or looked at when, and what is removed when it is quiet.
+
+Nothing here looks at a disk: walks are dialogues, and their questions go to children (`look`). A share that hangs, hangs a
+child; its root is offline until that child is free again, and all other roots go on.
+"""
+
+import contextlib
+import logging
+import sqlite3
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from winnowd import disk, look, walk
+from winnowd.child import Limits
+from winnowd.config import Config
+from winnowd.drain import settling
+from winnowd.journal import fields
+from winnowd.model import Failure, Stamp
+from winnowd.pool import Done, Pool
+from winnowd.store import files, roots, transaction
+from winnowd.watch import LIMIT_HINT, Watch
+
+log = logging.getLogger(__name__)
+
+QUIET_SECONDS = 3.0  # removals wait until no further file was missed for this long ...
+CALM_SECONDS = 120.0  # ... but not longer than this
+MOVE_SECONDS = 600.0  # and so long at most for a file of the same size to be hashed: it may be the missing one, moved
+PROOF_SECONDS = 15.0
+AFTER_LOSS_SECONDS = 2.0
+DEAF_SECONDS = 10.0
+NAMES_AT_ONCE = 2_000
+LISTER_BYTES = 1 << 30
+DAY = 86_400.0
+
+
+@dataclass(slots=True)
+class Work:
+    """A dialogue under way: what it is, and the key of the question that a child answers."""
+
+    kind: str  # walk, glance, finish, proof
+    dialogue: look.Dialogue[object]
+    key: int = 0
+
+
+@dataclass(slots=True)
+class Round:
+    """What the rounds remember of one root."""
+
+    id: int
+    path: str
+    mode: str = ""  # events, rescan
+    watch: Watch | None = None
+    hints: dict[str, set[str]] = field(default_factory=dict)
+    work: dict[str, Work] = field(default_factory=dict)
+    walked: walk.Walk | None = None  # a walk that waits to be finished
+    glanced: bool = False  # files were added beside the walk, so that its own count is short
+    missed_first: float = 0.0  # when files were first and last missed; 0 for none
+    missed_last: float = 0.0
+    decide_at: float = 0.0
+    walk_at: float = 0.0
+    prove_at: float = 0.0
+    probe_at: float = 0.0
+    offline: bool = False
+    stalled: int = 0  # the key of a question that no answer came to
+    parts: list[tuple[str, bool]] = field(default_factory=list)  # asked for: parts to be walked, and whether to hash all
+
+
+class Rounds:
+    """All roots, and the children that look at them."""
+
+    def __init__(self, db: sqlite3.Connection, config: Config, probes: Path, wake: Callable[[], None]) -> None:
+        self._db, self._config, self._probes, self._wake = db, config, probes, wake
+        self._settles = settling(config)
+        self._rounds: dict[int, Round] = {}
+        self._asked: dict[int, tuple[Round, Work]] = {}
+        self._next_key = 1
+        own = config.watch
+        limits = Limits(own.answer_seconds, 100 * own.answer_seconds, LISTER_BYTES, 10_000, LISTER_BYTES)
+        self.listers = Pool(4 * max(len(config.roots), 1) + 8, limits, look.serve, (), ())
+
+    # ---- life
+
+    def open(self) -> None:
+        """Take up the roots of the catalogue: each is walked first."""
+        walk.begin(self._db)
+        configured = {str(root.path) for root in self._config.roots}
+        for row in roots.all_roots(self._db):
+            path = disk.loaded(row["path"])
+            if row["origin"] == "config" and path not in configured:
+                self._leave(row)
+            elif row["id"] not in self._rounds:
+                self._rounds[row["id"]] = Round(row["id"], path, offline=row["state"] == "offline")
+
+    def close(self) -> None:
+        """Watch no more, and end the children."""
+        for one in self._rounds.values():
+            if one.watch is not None:
+                one.watch.stop()
+        self.listers.__exit__()
+        with contextlib.suppress(OSError):
+            for folder in self._probes.glob("*"):
+                folder.rmdir()
+            self._probes.rmdir()
+
+    def forget(self, root_id: int) -> None:
+        """A root is no longer in the catalogue."""
+        one = self._rounds.pop(root_id, None)
+        if one is None:
+            return
+        self._drop_work(one)
+        if one.watch is not None:
+            one.watch.stop()
+
+    def walk_soon(self, root_id: int, part: str, *, verify: bool) -> None:
+        """Walk a root, or a part of it, as soon as may be."""
+        if root_id not in self._rounds:
+            self.open()
+        self._rounds[root_id].parts.append((part, verify))
+
+    def idle(self, root_ids: set[int] | None = None) -> bool:
+        """Whether nothing is under way or due in these roots (all): no walk, no hint, nothing missing."""
+        chosen = [one for one in self._rounds.values() if root_ids is None or one.id in root_ids]
+        return not any(
+            one.hints or one.parts or one.missed_first or one.walked or one.work.keys() - {"proof"} or one.walk_at == 0
+            for one in chosen
+            if not one.offline
+        )
+
+    @property
+    def partial(self) -> list[str]:
+        """The roots of which some folders give no events."""
+        return [one.path for one in self._rounds.values() if one.watch is not None and one.watch.partial]
+
+    # ---- turning
+
+    def turn(self, now: float) -> None:
+        """Begin what is due. Monotonic seconds."""
+        for one in list(self._rounds.values()):
+            if one.stalled and not self.listers.lingers(one.stalled):
+                one.stalled, one.prove_at = 0, 0.0
+            if one.stalled:
+                continue
+            self._hear(one, now)
+            self._begin_due(one, now)
+
+    def take(self, event: Done) -> None:
+        """Go on with a dialogue, with the answer that a child gave."""
+        asked = self._asked.pop(event.key, None)
+        if asked is None:  # it was dropped meanwhile
+            return
+        one, work = asked
+        if isinstance(event.result, Failure):
+            self._stall(one, event.key, event.result)
+            return
+        try:
+            answer = look.unpack_answer(event.result)
+        except ValueError as error:
+            self._stall(one, event.key, Failure("crashed", str(error)))
+            return
+        self._go_on(one, work, answer)
+
+    # ---- what is due
+
+    def _begin_due(self, one: Round, now: float) -> None:
+        if now >= one.prove_at and not one.work:
+            one.prove_at = now + PROOF_SECONDS
+            self._begin(one, "proof", walk.prove(self._db, roots.get(self._db, one.id)))
+        if one.offline:
+            return
+        if "walk" not in one.work and "finish" not in one.work and one.walked is None:
+            self._begin_walk(one, now)
+        if one.hints and "glance" not in one.work and "finish" not in one.work:
+            self._begin_glance(one)
+        if (one.missed_first or one.walked) and not one.work.keys() - {"proof"} and now >= one.decide_at:
+            self._begin_finish(one, now)
+
+    def _begin_walk(self, one: Round, now: float) -> None:
+        if one.parts:
+            part, verify = one.parts.pop(0)
+        elif now >= one.walk_at:
+            part, verify = "", False
+        else:
+            return
+        root = roots.get(self._db, one.id)
+        with transaction(self._db):
+            if verify:
+                files.distrust(self._db, one.id, part)
+            elif not part and root["walked_at"] is not None:
+                files.distrust_some(self._db, root, self._share_to_verify(one))
+        if not part:
+            self._watch(one)  # before the walk, so that nothing falls between the two
+            one.glanced = False
+            one.walk_at = float("inf")
+        root = roots.get(self._db, one.id)
+        self._begin(one, "walk", walk.walk(self._db, root, part, self._config, self._after))
+
+    def _begin_glance(self, one: Round) -> None:
+        wanted: dict[str, frozenset[str]] = {}
+        count = 0
+        while one.hints and count < NAMES_AT_ONCE:
+            directory, names = one.hints.popitem()
+            wanted[directory] = frozenset(names)
+            count += len(names)
+        one.glanced = True
+        root = roots.get(self._db, one.id)
+        self._begin(one, "glance", walk.glance(self._db, root, wanted, self._config, self._after))
+
+    def _begin_finish(self, one: Round, now: float) -> None:
+        """Decide on what is missing, when nothing more was missed for a while and no new file may be one of the missing."""
+        if one.missed_first:
+            restless = now - one.missed_last < QUIET_SECONDS and now - one.missed_first < CALM_SECONDS
+            if restless:
+                one.decide_at = one.missed_last + QUIET_SECONDS
+                return
+            if now - one.missed_first < MOVE_SECONDS and walk.may_have_moved(self._db, one.id):
+                one.decide_at = now + min(max(now - one.missed_first, 0.5), 30.0)
+                return
+        done = one.walked or walk.Walk(one.id, "", online=True, single=True)
+        if one.glanced and not done.single:
+            done = replace(done, listed=-1)
+        one.walked, one.missed_first = None, 0.0
+        self._begin(one, "finish", walk.finish(self._db, [done], self._config))
+
+    # ---- dialogues
+
+    def _begin(self, one: Round, kind: str, dialogue: look.Dialogue[object]) -> None:
+        work = Work(kind, dialogue)
+        one.work[kind] = work
+        self._go_on(one, work, None)
+
+    def _go_on(self, one: Round, work: Work, answer: look.Answer | None) -> None:
+        try:
+            ask = work.dialogue.send(answer)
+        except StopIteration as ended:
+            one.work.pop(work.kind, None)
+            self._ended(one, work.kind, ended.value)
+            return
+        work.key = self._next_key
+        self._next_key += 1
+        self._asked[work.key] = (one, work)
+        self.listers.submit(work.key, look.pack(ask))
+
+    def _ended(self, one: Round, kind: str, result: object) -> None:
+        now = time.monotonic()
+        if kind == "proof":
+            assert isinstance(result, look.Proof)
+            self._proven(one, result.error)
+            return
+        if isinstance(result, walk.Walk):
+            self._note_missed(one, now)
+            if kind == "walk":
+                self._end_walk(one, result, now)
+        elif kind == "finish" and isinstance(result, dict):
+            self._end_finish(one, result.get(one.id, 0))
+
+    def _end_walk(self, one: Round, done: walk.Walk, now: float) -> None:
+        one.prove_at = now + PROOF_SECONDS
+        if not done.online:
+            self._proven(one, done.message)
+            return
+        one.walked = done
+        one.decide_at = 0.0
+        if not done.part:
+            one.walk_at = now + self._interval(one, sooner=bool(done.unlisted))
+
+    def _end_finish(self, one: Round, removed: int) -> None:
+        row = roots.get(self._db, one.id)
+        if row["state"] == "held":
+            log.warning("Held: %s", row["message"], extra=fields(root=one.path))
+        elif removed:
+            log.info("Removed what is gone", extra=fields(root=one.path, files=removed))
+        if row["state"] == "offline":
+            self._proven(one, row["message"])
+
+    def _proven(self, one: Round, trouble: str | None) -> None:
+        """A root was looked at: what that means for it."""
+        if trouble is None:
+            if one.offline:
+                one.offline, one.walk_at = False, 0.0
+                log.info("A folder is back", extra=fields(root=one.path))
+            return
+        if not one.offline:
+            log.warning("%s", trouble, extra=fields(root=one.path))
+        with transaction(self._db):
+            roots.set_offline(self._db, one.id, trouble)
+        self._drop_work(one)
+        if one.watch is not None:  # it goes on seeing the folder that was there
+            one.watch.stop()
+            one.watch = None
+        one.offline, one.walked, one.missed_first = True, None, 0.0
+        one.hints.clear()
+        one.prove_at, one.walk_at = time.monotonic() + PROOF_SECONDS, 0.0
+        walk.forget_missing(self._db, one.id)
+
+    def _stall(self, one: Round, key: int, failure: Failure) -> None:
+        """A child that looked did not come back: the share hangs, or the child died."""
+        shown = disk.printable(one.path)
+        self._proven(one, f"{shown}: offline: it does not answer. {failure.message} Its documents stay searchable.")
+        if failure.code == "timed_out":
+            one.stalled = key
+
+    def _drop_work(self, one: Round) -> None:
+        for work in one.work.values():
+            if work.key in self._asked:
+                del self._asked[work.key]
+                self.listers.cancel(work.key)
+            work.dialogue.close()
+        one.work.clear()
+
+    def _note_missed(self, one: Round, now: float) -> None:
+        if walk.missing(self._db, one.id):
+            one.missed_first = one.missed_first or now
+            one.missed_last, one.decide_at = now, now
+
+    # ---- events
+
+    def _watch(self, one: Round) -> None:
+        """Watch a root as its file system and its setting want it, and write down how."""
+        row = roots.get(self._db, one.id)
+        mount = disk.Mount("", row["filesystem"] or "unknown", "", "")
+        one.mode, why = roots.watching(mount, self._config.watch_of(one.path))
+        if one.mode == "events" and one.watch is None:
+            one.watch = Watch(one.path, self._probes / str(one.id), self._wake)
+            try:
+                one.watch.start()
+            except OSError as error:
+                one.watch, one.mode = None, "rescan"
+                why = f"events are not to be had: {error.strerror} ({LIMIT_HINT}, or max_user_instances)"
+                log.warning(
+                    "No events: the folder is walked again and again", extra=fields(root=one.path, error=error.strerror)
+                )
+            one.probe_at = time.monotonic() + self._config.watch.probe_seconds
+        elif one.mode != "events" and one.watch is not None:
+            one.watch.stop()
+            one.watch = None
+        if one.watch is not None and one.watch.partial:
+            why = f"events from a part of its folders only: the kernel's limit of watches is reached ({LIMIT_HINT})"
+        with transaction(self._db):
+            roots.note_watch(self._db, one.id, one.mode, why)
+
+    def _hear(self, one: Round, now: float) -> None:
+        if one.watch is None:
+            return
+        hints = one.watch.take()
+        for directory, names in hints.names.items():
+            one.hints.setdefault(directory, set()).update(names)
+        lost = hints.lost
+        if lost is None and one.watch.deaf(DEAF_SECONDS):
+            lost = "events do not arrive any more"
+            one.watch.stop()
+            one.watch = None
+        if lost is not None:
+            self._lost(one, lost, now)
+        elif now >= one.probe_at and one.watch is not None:
+            was = one.watch.partial
+            one.watch.probe()
+            one.probe_at = now + self._config.watch.probe_seconds
+            if one.watch.partial and not was:
+                self._lost(one, "the kernel's limit of watches is reached", now)
+
+    def _lost(self, one: Round, why: str, now: float) -> None:
+        log.warning("Events were lost: the folder is walked again", extra=fields(root=one.path, why=why))
+        with transaction(self._db):
+            roots.count_overflow(self._db, one.id)
+        one.hints.clear()
+        one.walk_at = now + AFTER_LOSS_SECONDS
+
+    # ---- small decisions
+
+    def _after(self, stamp: Stamp) -> str | None:
+        return self._settles.after(stamp, time.time())
+
+    def _interval(self, one: Round, *, sooner: bool) -> float:
+        own = self._config.watch
+        seen = one.watch is not None and not one.watch.partial and not sooner
+        return own.rescan_seconds if seen else min(own.rescan_seconds, own.network_rescan_seconds)
+
+    def _share_to_verify(self, one: Round) -> float:
+        """The share of a root's files to be hashed again with one walk, so that all had their turn in time."""
+        days = self._config.watch.verify_days
+        return min(self._interval(one, sooner=False) / (days * DAY), 1.0) if days else 0.0
+
+    def _leave(self, row: sqlite3.Row) -> None:
+        """A root that the configuration does not name any more: kept as it is, until somebody says that it may go."""
+        shown = disk.printable(disk.loaded(row["path"]))
+        self.forget(row["id"])
+        with transaction(self._db):
+            roots.set_offline(
+                self._db,
+                row["id"],
+                f"{shown}: is not in the configuration any more, and not watched. Its documents stay searchable; "
+                f"`winnow roots forget {shown}` takes them out.",
+            )
