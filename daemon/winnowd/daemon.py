@@ -101,6 +101,26 @@ def targets_of(db: sqlite3.Connection, paths: list[str], config: Config) -> list
     return [one for one in dict.fromkeys(found) if not any(_covers(other, one) for other in found)]
 
 
+def places(db: sqlite3.Connection, paths: list[str]) -> list[tuple[str, str]]:
+    """The root of each path, by its own path, and the part of it that is named; for the service, which looks at no disk.
+
+    Raises UsageError for a path that cannot be scanned.
+    """
+    found = []
+    for path in paths:
+        root = roots.containing(db, path)
+        if root is None and not os.path.isdir(path):
+            raise UsageError(_no_root(path))
+        if root is None:
+            roots.refuse_above(db, path)
+        found.append((disk.loaded(root["path"]), roots.relative(root, path)) if root is not None else (path, ""))
+    return found
+
+
+def _no_root(path: str) -> str:
+    return f"{disk.printable(path)}: is a file in no known root; scan its folder, or look at it with `winnow process`"
+
+
 def _covers(one: tuple[int, str], other: tuple[int, str]) -> bool:
     """Whether the first target holds all of the second, and more."""
     return one != other and one[0] == other[0] and (not one[1] or other[1].startswith(one[1] + "/"))
@@ -118,8 +138,7 @@ def _target(db: sqlite3.Connection, path: str) -> tuple[int, str]:
     root = roots.containing(db, path)
     if root is None:
         if not os.path.isdir(path):
-            shown = disk.printable(path)
-            raise UsageError(f"{shown}: is a file in no known root; scan its folder, or look at it with `winnow process`")
+            raise UsageError(_no_root(path))
         root = roots.add(db, path, "scan")
     return root["id"], roots.relative(root, path)
 

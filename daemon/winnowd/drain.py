@@ -227,7 +227,11 @@ class Drain:
         return report if honest else reports.NONSENSE
 
     def _write(self, job: Job, report: reports.Report) -> None:
-        """Write down what came of a job."""
+        """Write down what came of a job, unless the file was seen to be another meanwhile."""
+        content = None if isinstance(report, reports.Unread | reports.Unsettled) else report.content
+        if queue.overtaken(self._db, job, content.stamp if content else None):
+            queue.unclaim(self._db, [job.file_id])
+            return
         if isinstance(report, reports.Linked):
             identity = (report.content.digest, report.content.format)
             if identity in self._leaders.values():  # its content is just being read under another path
@@ -240,7 +244,6 @@ class Drain:
             queue.unclaim(self._db, [job.file_id])
             return
         self._progress.read += 1
-        content = report.content if isinstance(report, reports.Read) else None
         outcome = report.outcome if isinstance(report, reports.Read) else report.failure
         if isinstance(outcome, Document) and content is not None:
             outcome = self._store(job, content, outcome)

@@ -104,7 +104,7 @@ class Loop:
     def _live(self, readers: Pool) -> None:
         """One life of the loop, with one configuration."""
         self._open_roots()
-        rounds = Rounds(self._db, self._config, self._path.with_name(self._path.name + ".watch"), self.wake)
+        rounds = self._new_rounds()
         drain = self._new_drain()
         rounds.open()
         self._notify.ready(self._sentence(drain))
@@ -177,11 +177,18 @@ class Loop:
         for root in self._config.roots:
             if str(root.path) in known:
                 continue
-            try:
-                with transaction(self._db):
-                    roots.add(self._db, str(root.path), "config")
-            except WinnowError as error:
-                log.error("%s", error)  # noqa: TRY400 - for people: a traceback says nothing here
+            near = next(
+                (other for other in known if f"{root.path}/".startswith(f"{other}/") or other.startswith(f"{root.path}/")), None
+            )
+            if near is not None:
+                log.error(
+                    "Not watched: the folder overlaps a known root; `winnow roots forget` takes that out",
+                    extra=fields(root=root.path, known=near),
+                )
+                continue
+            with transaction(self._db):
+                roots.adopt(self._db, str(root.path), "config")
+            known.add(str(root.path))
 
     def _new_drain(self) -> Drain:
         recipes = worker.recipes(self._config)
@@ -192,6 +199,10 @@ class Loop:
         drain = Drain(self._db, self._config, self._progress, lambda _: None, self._note_failure)
         drain.begin()
         return drain
+
+    def _new_rounds(self) -> Rounds:
+        probes = self._path.with_name(self._path.name + ".watch")
+        return Rounds(self._db, self._config, self._progress, probes, self.wake)
 
     def _reload(self) -> None:
         self._notify.reloading()
@@ -228,7 +239,7 @@ class Loop:
         drain.abandon(readers)
         self._abandoned = True
         rounds.close()
-        fresh = Rounds(self._db, self._config, self._path.with_name(self._path.name + ".watch"), self.wake)
+        fresh = self._new_rounds()
         again = Drain(self._db, self._config, self._progress, lambda _: None, self._note_failure)
         fresh.open()
         return fresh, again
@@ -287,7 +298,7 @@ class Loop:
                 for path, part in asked.argument["targets"] or [
                     (disk.loaded(r["path"]), "") for r in roots.all_roots(self._db)
                 ]:
-                    row = roots.by_path(self._db, path) or roots.add(self._db, path, "scan")
+                    row = roots.by_path(self._db, path) or roots.adopt(self._db, path, "scan")
                     chosen.add(row["id"])
                     rounds.walk_soon(row["id"], part, verify=bool(asked.argument.get("verify")))
         except WinnowError as error:
@@ -306,7 +317,8 @@ class Loop:
             self._scans.remove(scan)
 
     def _counts(self) -> dict[str, int]:
-        return {key: getattr(self._progress, key) for key in ("read", "extracted", "linked", "judged")}
+        counted = ("listed", "read", "extracted", "linked", "judged", "removed", "held")
+        return {key: getattr(self._progress, key) for key in counted}
 
     # ---- what it says
 

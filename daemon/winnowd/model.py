@@ -81,7 +81,8 @@ class Job:
     directory: str  # relative to the root, '' for the root itself
     name: str
     network: bool = False
-    expected: Stamp | None = None  # a file with another stamp than this is not read: it has not settled
+    seen: Stamp | None = None  # the stamp that made it a job
+    settling: bool = False  # with another stamp than `seen` it is not read: somebody writes to it
     unsettled: bool = False  # it is read although it did not settle in time
 
 

@@ -59,8 +59,8 @@ def pack(job: Job) -> bytes:
 def unpack_job(message: bytes) -> Job:
     """The reverse of `pack`."""
     values = json.loads(message)
-    expected = values.pop("expected")
-    return Job(**values, expected=Stamp(*expected) if expected else None)
+    seen = values.pop("seen")
+    return Job(**values, seen=Stamp(*seen) if seen else None)
 
 
 def dump_content(content: Content) -> bytes:

@@ -15,11 +15,11 @@ from pathlib import Path
 from winnowd import disk, look, walk
 from winnowd.child import Limits
 from winnowd.config import Config
-from winnowd.drain import settling
+from winnowd.drain import Progress, settling
 from winnowd.journal import fields
 from winnowd.model import Failure, Stamp
 from winnowd.pool import Done, Pool
-from winnowd.store import files, roots, transaction
+from winnowd.store import files, roots, status, transaction
 from winnowd.watch import LIMIT_HINT, Watch
 
 log = logging.getLogger(__name__)
@@ -63,6 +63,7 @@ class Round:
     prove_at: float = 0.0
     probe_at: float = 0.0
     offline: bool = False
+    proven: bool = False  # looked at in this life: what it is mounted from is known
     stalled: int = 0  # the key of a question that no answer came to
     parts: list[tuple[str, bool]] = field(default_factory=list)  # asked for: parts to be walked, and whether to hash all
 
@@ -70,8 +71,11 @@ class Round:
 class Rounds:
     """All roots, and the children that look at them."""
 
-    def __init__(self, db: sqlite3.Connection, config: Config, probes: Path, wake: Callable[[], None]) -> None:
-        self._db, self._config, self._probes, self._wake = db, config, probes, wake
+    def __init__(
+        self, db: sqlite3.Connection, config: Config, progress: Progress, probes: Path, wake: Callable[[], None]
+    ) -> None:
+        self._db, self._config, self._progress, self._probes, self._wake = db, config, progress, probes, wake
+        self._held = status.held(db)
         self._settles = settling(config)
         self._rounds: dict[int, Round] = {}
         self._asked: dict[int, tuple[Round, Work]] = {}
@@ -167,7 +171,7 @@ class Rounds:
         if now >= one.prove_at and not one.work:
             one.prove_at = now + PROOF_SECONDS
             self._begin(one, "proof", walk.prove(self._db, roots.get(self._db, one.id)))
-        if one.offline:
+        if one.offline or not one.proven:
             return
         if "walk" not in one.work and "finish" not in one.work and one.walked is None:
             self._begin_walk(one, now)
@@ -246,9 +250,10 @@ class Rounds:
         now = time.monotonic()
         if kind == "proof":
             assert isinstance(result, look.Proof)
-            self._proven(one, result.error)
+            self._proven(one, result.error, result.mount)
             return
         if isinstance(result, walk.Walk):
+            self._progress.listed += max(result.listed, 0)
             self._note_missed(one, now)
             if kind == "walk":
                 self._end_walk(one, result, now)
@@ -267,16 +272,23 @@ class Rounds:
 
     def _end_finish(self, one: Round, removed: int) -> None:
         row = roots.get(self._db, one.id)
-        if row["state"] == "held":
+        held = status.held(self._db)
+        self._progress.removed += removed
+        self._progress.held += held - self._held
+        if row["state"] == "held" and held > self._held:
             log.warning("Held: %s", row["message"], extra=fields(root=one.path))
         elif removed:
             log.info("Removed what is gone", extra=fields(root=one.path, files=removed))
+        self._held = held
         if row["state"] == "offline":
             self._proven(one, row["message"])
 
-    def _proven(self, one: Round, trouble: str | None) -> None:
+    def _proven(self, one: Round, trouble: str | None, mount: disk.Mount | None = None) -> None:
         """A root was looked at: what that means for it."""
         if trouble is None:
+            one.proven = True
+            with transaction(self._db):
+                roots.set_online(self._db, roots.get(self._db, one.id), mount, self._config.watch_of(one.path))
             if one.offline:
                 one.offline, one.walk_at = False, 0.0
                 log.info("A folder is back", extra=fields(root=one.path))
@@ -289,7 +301,7 @@ class Rounds:
         if one.watch is not None:  # it goes on seeing the folder that was there
             one.watch.stop()
             one.watch = None
-        one.offline, one.walked, one.missed_first = True, None, 0.0
+        one.offline, one.proven, one.walked, one.missed_first = True, False, None, 0.0
         one.hints.clear()
         one.prove_at, one.walk_at = time.monotonic() + PROOF_SECONDS, 0.0
         walk.forget_missing(self._db, one.id)

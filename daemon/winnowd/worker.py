@@ -77,7 +77,7 @@ def process(job: Job, channel: Channel, config: Config, recipes: dict[str, str])
     try:
         with _opened(job) as original:
             before = disk.stamp(os.fstat(original), job.network)
-            if job.expected is not None and before != job.expected:
+            if job.settling and before != job.seen:
                 return Unsettled(before)
             with _bytes_of(original, job, config, _ticker(channel)) as stream:
                 content = _identify(stream, before, job, _ticker(channel))

@@ -174,7 +174,7 @@ def test_two_writers_at_once_are_refused(filled):
 
     with open(f"{filled.db}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        done = filled.run("scan", "--db", filled.db, filled.root, code=1)
+        done = filled.run("scan", "--db", filled.db, filled.root, code=75)
     assert "another winnow" in done.stderr
 
 

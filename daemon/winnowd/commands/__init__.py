@@ -88,7 +88,8 @@ class _Commands(click.Group):
 def winnow(ctx: click.Context, config: str | None) -> None:
     """Winnow keeps an honest full-text index of a shared drive, in one SQLite file.
 
-    Exit codes: 0 done, 1 failed, 2 usage, 3 finished but something was not read, 4 nothing found, 78 bad configuration.
+    Exit codes: 0 done, 1 failed, 2 usage, 3 finished but something was not read, 4 nothing found, 75 another winnow holds the
+    database, 78 bad configuration.
     """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed by whoever started us

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT_CONFIG = Path("/etc/winnowd/config.toml")
 ANSWER_SECONDS = 60.0
+_answered_by_service = False
 DIGEST_CHARS = frozenset("0123456789abcdef")
 
 PATH = click.Path(readable=False)  # what cannot be read is what people ask about
@@ -130,9 +131,16 @@ def ask_service(path: Path, verb: str, argument: dict[str, Any], seconds: float 
         raise StoreError(f"{path}: {error}") from None
     finally:
         connection.close()
+    global _answered_by_service  # noqa: PLW0603 - a command is one process, and asks once
+    _answered_by_service = True
     if "error" in answer:
         raise Refused(answer["error"], answer["code"])
     return answer
+
+
+def when() -> str:
+    """When what was just put back is read, as a sentence ends."""
+    return "by the running service" if _answered_by_service else "by the next scan"
 
 
 class Refused(StoreError):

@@ -52,14 +52,13 @@ def list_(config: str | None, db: str | None, as_json: bool, code: str | None, w
 def retry(
     config: str | None, db: str | None, as_json: bool, paths: tuple[str, ...], code: str | None, everything: bool
 ) -> None:
-    """Let failed files be read again by the next scan."""
+    """Let failed files be read again, by the next scan or by the running service."""
     from winnowd.render import plural
-    from winnowd.store import queue, transaction
 
     common.one_of(code, FAILURES, "failure code")
     if not paths and not code and not everything:
         raise UsageError("retry what? name paths, --code CODE or --all")
-    with common.writer(config, db) as connection, transaction(connection):
+    with common.reader(config, db) as connection:
         ids = [
             row["id"] for path in paths if (row := common.file_row(connection, path)) is not None and row["state"] == "failed"
         ]
@@ -68,9 +67,8 @@ def retry(
         if code or everything:
             sql = "SELECT id FROM files WHERE state = 'failed' AND (? IS NULL OR reason = ?)"
             ids += [row["id"] for row in connection.execute(sql, (code, code))]
-        for file_id in ids:
-            queue.retry(connection, file_id)
+    done = common.carry_out(config, db, "retry files", {"files": ids})
     if as_json:
-        common.print_json({"retried": len(ids)})
+        common.print_json(done)
     else:
-        click.echo(f"{plural(len(ids), 'file')} to be read again by the next scan")
+        click.echo(f"{plural(done['retried'], 'file')} to be read again {common.when()}")

@@ -80,20 +80,17 @@ def _decision(decision: Decision, summary: str) -> click.Command:
         config: str | None, db: str | None, as_json: bool, named: tuple[str, ...], check: str | None, note: str | None
     ) -> None:
         from winnowd.render import plural
-        from winnowd.store import review, transaction
 
         if not named and check is None:
             raise UsageError(f"{decision} what? name documents by path or digest, or --check CODE")
         common.one_of(check, _codes(), "check")
-        with common.writer(config, db) as connection:
-            connection.execute("PRAGMA synchronous = FULL")  # a decision cannot be found again by a walk
+        with common.reader(config, db) as connection:
             ids = _ids(connection, named, check)
-            with transaction(connection):
-                states = [review.decide(connection, one, decision, common.who(), common.now(), note) for one in ids]
+        done = common.carry_out(config, db, "decide", {"decision": decision, "documents": ids, "note": note})
         if as_json:
-            common.print_json({"decision": decision, "documents": len(states)})
+            common.print_json(done)
         else:
-            click.echo(f"{decision}: {plural(len(states), 'document')}")
+            click.echo(f"{decision}: {plural(done['documents'], 'document')}")
 
     return command.command(decision, help=summary)(decide)
 
@@ -107,18 +104,16 @@ reject = _decision("reject", "Take whole documents out of the search.")
 @click.argument("named", metavar="FILE|DIGEST...", nargs=-1, required=True, type=common.PATH)
 @common.options
 def retry(config: str | None, db: str | None, as_json: bool, named: tuple[str, ...]) -> None:
-    """Let documents be read again by the next scan."""
+    """Let documents be read again, by the next scan or by the running service."""
     from winnowd.render import plural
-    from winnowd.store import queue, review, transaction
 
-    with common.writer(config, db) as connection, transaction(connection):
+    with common.reader(config, db) as connection:
         ids = _ids(connection, named, None)
-        for document_id in ids:
-            queue.retry(connection, review.best_file(connection, document_id)["id"])
+    done = common.carry_out(config, db, "retry documents", {"documents": ids})
     if as_json:
-        common.print_json({"retried": len(ids)})
+        common.print_json(done)
     else:
-        click.echo(f"{plural(len(ids), 'document')} to be read again by the next scan")
+        click.echo(f"{plural(done['retried'], 'document')} to be read again {common.when()}")
 
 
 def _codes() -> set[str]:

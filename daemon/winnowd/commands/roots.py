@@ -40,15 +40,14 @@ def list_(config: str | None, db: str | None, as_json: bool) -> None:
 def release(config: str | None, db: str | None, as_json: bool, path: str, yes: bool) -> None:
     """Remove the files of a folder that are held because too many vanished at once."""
     from winnowd.render import plural
-    from winnowd.store import roots, status, transaction
+    from winnowd.store import status
 
-    with common.writer(config, db) as connection:
+    with common.reader(config, db) as connection:
         root = _root(connection, path)
         held = status.by_state(connection, root["id"])["gone"]
-        _ask(f"Remove {held} held files of {path} from the catalogue?", yes)
-        with transaction(connection):
-            removed = roots.release(connection, root["id"])
-    _say(as_json, {"released": removed}, f"{plural(removed, 'file')} removed from the catalogue")
+    _ask(f"Remove {held} held files of {path} from the catalogue?", yes)
+    done = common.carry_out(config, db, "release", {"root": root["id"]})
+    _say(as_json, done, f"{plural(done['released'], 'file')} removed from the catalogue")
 
 
 @command.command("forget")
@@ -58,15 +57,14 @@ def release(config: str | None, db: str | None, as_json: bool, path: str, yes: b
 def forget(config: str | None, db: str | None, as_json: bool, path: str, yes: bool) -> None:
     """Take a folder and all its files out of the catalogue. The files themselves are not touched; decisions are kept."""
     from winnowd.render import plural
-    from winnowd.store import roots, status, transaction
+    from winnowd.store import status
 
-    with common.writer(config, db) as connection:
+    with common.reader(config, db) as connection:
         root = _root(connection, path)
         count = sum(status.by_state(connection, root["id"]).values())
-        _ask(f"Take {path} with {count} files out of the catalogue?", yes)
-        with transaction(connection):
-            removed = roots.forget(connection, root["id"])
-    _say(as_json, {"forgotten": removed}, f"{plural(removed, 'file')} taken out of the catalogue")
+    _ask(f"Take {path} with {count} files out of the catalogue?", yes)
+    done = common.carry_out(config, db, "forget", {"root": root["id"]})
+    _say(as_json, done, f"{plural(done['forgotten'], 'file')} taken out of the catalogue")
 
 
 def _root(db: sqlite3.Connection, path: str) -> sqlite3.Row:

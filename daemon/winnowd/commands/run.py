@@ -13,7 +13,7 @@ from winnowd.errors import UsageError
 @click.option("--verbose", is_flag=True, help="Log more.")
 @common.options
 def command(config: str | None, db: str | None, as_json: bool, own: str | None, verbose: bool) -> None:
-    """Keep the catalogue in line with the watched folders, from now on: this is the service.
+    """Keep the catalogue in line with the disk, as a service.
 
     It follows changes by events where the kernel sees them and by walking again where it does not, and goes on until it is
     stopped (SIGTERM). SIGHUP reads the configuration again. Other commands work beside it. It logs to standard error.

@@ -31,7 +31,7 @@ def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str,
     Walks each PATH (a watched folder, a part of one, or a new folder), or all watched folders where none is given;
     reads what is new or changed, and removes what is gone. It ends when nothing waits but what waits for a later attempt.
     """
-    from winnowd import daemon
+    from winnowd import daemon, store
 
     settings = common.load_config(config)
     targets = [common.existing_path(path) for path in paths]
@@ -41,12 +41,34 @@ def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str,
     if how["dry_run"]:
         _dry_run(config, db, as_json, targets)
         return
-    with common.writer(config, db, create=True) as connection:
-        shown = _Shown(quiet=as_json)
-        with shown:
-            progress = daemon.scan(connection, targets, settings, shown, verify=how["verify"])
-        incomplete = _report(connection, progress, as_json)
+    try:
+        with common.writer(config, db, create=True) as connection:
+            shown = _Shown(quiet=as_json)
+            with shown:
+                progress = daemon.scan(connection, targets, settings, shown, verify=how["verify"])
+            incomplete = _report(connection, progress, as_json)
+    except store.Busy as busy:
+        if not busy.holder.startswith("service"):
+            raise
+        incomplete = _ask(config, db, targets, as_json, verify=how["verify"])
     sys.exit(EXIT_INCOMPLETE if incomplete else 0)
+
+
+def _ask(config: str | None, db: str | None, targets: list[str], as_json: bool, *, verify: bool) -> bool:
+    """Let the running service scan; whether something was not read. What the paths mean is found out here, not in its loop."""
+    from winnowd import daemon
+    from winnowd.drain import Progress
+
+    with common.reader(config, db) as connection:
+        wanted = daemon.places(connection, targets)
+    if not as_json and common.to_terminal():
+        click.echo("the running service scans; Ctrl-C leaves it to it", err=True)
+    answer = common.ask_service(common.database_path(config, db), "scan", {"targets": wanted, "verify": verify}, None)
+    progress = Progress(
+        **{name: answer[name] for name in ("listed", "read", "extracted", "linked", "judged", "removed", "held")}
+    )
+    with common.reader(config, db) as connection:
+        return _report(connection, progress, as_json)
 
 
 def _refuse_inside(database: str, target: str) -> None:

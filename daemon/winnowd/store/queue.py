@@ -146,6 +146,15 @@ def waiting(db: sqlite3.Connection) -> int:
     return int(db.execute("SELECT count(*) FROM files WHERE state = 'pending'").fetchone()[0])
 
 
+def overtaken(db: sqlite3.Connection, job: Job, read: Stamp | None) -> bool:
+    """Whether the file of a job was removed, held, or seen with another stamp since it was claimed; `read` is what was read."""
+    row = db.execute("SELECT state, size, mtime_ns, ctime_ns, inode FROM files WHERE id = ?", (job.file_id,)).fetchone()
+    if row is None or row["state"] in ("gone", "skipped"):
+        return True
+    now = (row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
+    return now not in (job.seen, read)
+
+
 def renew_failures(db: sqlite3.Connection, recipes: dict[str, str]) -> int:
     """Let files wait again whose failure was made by another recipe than the present one; how many."""
     stale = [
@@ -189,5 +198,5 @@ def _job(row: sqlite3.Row, patience: str = "") -> Job:
     network = Mount("", row["filesystem"] or "", "", "").network
     settling = row["reason"] == files.SETTLING[0]
     late = settling and (row["pending_since"] or "") < patience
-    expected = Stamp(row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"]) if settling and not late else None
-    return Job(row["id"], root, directory, name, network, expected, unsettled=late)
+    seen = Stamp(row["size"], row["mtime_ns"], row["ctime_ns"], row["inode"])
+    return Job(row["id"], root, directory, name, network, seen, settling=settling and not late, unsettled=late)

@@ -68,6 +68,12 @@ def relative(root: sqlite3.Row, path: str) -> str:
 
 def add(db: sqlite3.Connection, path: str, origin: str) -> sqlite3.Row:
     """A new root. Raises UsageError where it lies above a known one."""
+    refuse_above(db, path)
+    return adopt(db, path, origin, current_mount(path))
+
+
+def refuse_above(db: sqlite3.Connection, path: str) -> None:
+    """Raise UsageError where a folder lies above a known root."""
     above = os.path.realpath(path).rstrip("/") + "/"
     for row in all_roots(db):
         known = loaded(row["path"])
@@ -76,11 +82,14 @@ def add(db: sqlite3.Connection, path: str, origin: str) -> sqlite3.Row:
             raise UsageError(
                 f"{printable(path)}: lies above the known root {shown}; scan that, or `winnow roots forget {shown}` first"
             )
-    mount = current_mount(path)
-    watch, reason = watching(mount)
+
+
+def adopt(db: sqlite3.Connection, path: str, origin: str, mount: Mount | None = None) -> sqlite3.Row:
+    """A new root that was looked at elsewhere: nothing here looks at a disk."""
+    watch, reason = watching(mount) if mount is not None else ("rescan", "not looked at yet")
     cursor = db.execute(
         "INSERT INTO roots (path, origin, state, watch, watch_reason, filesystem) VALUES (?, ?, 'online', ?, ?, ?)",
-        (stored(path), origin, watch, reason, mount.filesystem),
+        (stored(path), origin, watch, reason, mount.filesystem if mount is not None else None),
     )
     assert cursor.lastrowid is not None
     return get(db, cursor.lastrowid)

@@ -33,6 +33,12 @@ def next_attempt(db: sqlite3.Connection) -> str | None:
     return queue.due(db)
 
 
+def oldest_pending(db: sqlite3.Connection) -> str | None:
+    """Since when the file waits that has been waiting longest."""
+    found: str | None = db.execute("SELECT min(pending_since) FROM files WHERE state = 'pending'").fetchone()[0]
+    return found
+
+
 def stale(db: sqlite3.Connection, recipes: dict[str, str]) -> int:
     """How many documents were made by another recipe than the present one of their format."""
     rows = db.execute("SELECT format, recipe, count(*) FROM documents GROUP BY format, recipe")
