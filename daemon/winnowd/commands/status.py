@@ -135,7 +135,8 @@ def _print_service(said: object) -> None:
         click.echo("\nno service has run on this database; `winnow scan` brings it up to date")
     elif said["running"]:
         click.echo(
-            f"\nservice: {said['message']} (process {said['pid']}, since {said['started_at']}, {said['per_minute']:g} files a minute)"
+            f"\nservice: {said['message']} (process {said['pid']}, since {said['started_at']}; "
+            f"{said['per_minute']:g} files a minute)"
         )
     else:
         click.echo(f"\nthe service does not run; it last spoke at {said['said_at']}")
