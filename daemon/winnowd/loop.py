@@ -120,9 +120,9 @@ class Loop:
                     drain, rounds = self._turn(readers, rounds, drain, selector)
             if self._stopping:
                 self._notify.stopping("stopping: what is being read is put back")
+        finally:
             with self._storing():
                 drain.stop(readers)
-        finally:
             rounds.close()
 
     def _turn(self, readers: Pool, rounds: Rounds, drain: Drain, selector: selectors.BaseSelector) -> tuple[Drain, Rounds]:
