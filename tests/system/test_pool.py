@@ -197,38 +197,13 @@ def test_children_end_with_their_parent_even_inside_c_code(tmp_path):
     assert wait_until(lambda: not is_alive(child))
 
 
-class EndsBeforeItBegins:
-    """An argument whose arrival ends the child, as a module does that can no longer be imported after an upgrade."""
-
-    def __reduce__(self):
-        return os._exit, (7,)
-
-
-class EndsOnce:
-    """The same, but only for the first child."""
-
-    def __init__(self, mark):
-        self.mark = mark
-
-    def __reduce__(self):
-        return end_once, (str(self.mark),)
-
-
-def end_once(mark):
-    try:
-        os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
-    except FileExistsError:
-        return None
-    os._exit(7)
-
-
 def test_children_that_cannot_begin_are_no_fault_of_the_file():
-    with Pool(1, LIMITS, fakes.serve, (EndsBeforeItBegins(),), ["fakes"]) as pool:
+    with Pool(1, LIMITS, fakes.serve, (fakes.EndsBeforeItBegins(),), ["fakes"]) as pool:
         pool.submit(1, b"anything")
         with pytest.raises(NoChildren, match="exit code 7"):
             wait_until(lambda: pool.wait(1))
 
 
 def test_a_job_whose_child_could_not_begin_is_given_to_another(tmp_path):
-    with Pool(1, LIMITS, fakes.serve, (EndsOnce(tmp_path / "mark"),), ["fakes"]) as pool:
+    with Pool(1, LIMITS, fakes.serve, (fakes.EndsOnce(tmp_path / "mark"),), ["fakes"]) as pool:
         assert result(pool, "echo:next") == b"echo:next"
