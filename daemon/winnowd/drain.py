@@ -66,7 +66,7 @@ class Drain:
         failed: Callable[[Job, Failure], None] = lambda *_: None,
     ) -> None:
         self._db, self._config, self._progress, self._told, self._failed = db, config, progress, told, failed
-        self._recipes = worker.recipes(config)
+        self._recipes, self._trials = worker.recipes(config), worker.trials(config)
         self._settling = settling(config)
         self._boot = uuid.uuid4().hex
         self._claimed: deque[Job] = deque()
@@ -209,7 +209,8 @@ class Drain:
             return
         self._asked[event.key] = content
         identity, recipe = (content.digest, content.format), self._recipes.get(content.format, "")
-        known = documents.find(self._db, content, recipe) or documents.find_failure(self._db, content, recipe)
+        trial = self._trials.get(content.format, "")
+        known = documents.find(self._db, content, recipe) or documents.find_failure(self._db, content, trial)
         if not known and identity not in self._leaders.values():
             self._leaders[event.key] = identity
         pool.reply(event.key, reports.GO_ON if event.key in self._leaders else reports.KNOWN)
@@ -248,8 +249,8 @@ class Drain:
         if isinstance(outcome, Document) and content is not None:
             outcome = self._store(job, content, outcome)
         if isinstance(outcome, Failure):
-            recipe = self._recipes.get(content.format, "") if content else ""
-            documents.fail(self._db, job.file_id, content, outcome, recipe)
+            trial = self._trials.get(content.format, "") if content else ""
+            documents.fail(self._db, job.file_id, content, outcome, trial)
             if state_of_failure(outcome.code, outcome.format) == "failed":
                 self._progress.failed += 1
                 self._failed(job, outcome)
@@ -272,7 +273,7 @@ class Drain:
         """A file whose content the catalogue holds, as a document or as a failure; else it goes on waiting."""
         recipe = self._recipes.get(content.format, "")
         document_id = documents.find(self._db, content, recipe)
-        failed = documents.find_failure(self._db, content, recipe)
+        failed = documents.find_failure(self._db, content, self._trials.get(content.format, ""))
         if document_id is not None:
             documents.link(self._db, job.file_id, content, document_id)
         elif failed is not None:

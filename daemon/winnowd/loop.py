@@ -192,10 +192,9 @@ class Loop:
             known.add(str(root.path))
 
     def _new_drain(self) -> Drain:
-        recipes = worker.recipes(self._config)
         with transaction(self._db):
             queue.recover(self._db)
-            queue.renew_failures(self._db, recipes)
+            queue.renew_failures(self._db, worker.trials(self._config), self._config.limits.file_mb << 20)
             requests.forget_old(self._db)
         drain = Drain(self._db, self._config, self._progress, lambda _: None, self._note_failure)
         drain.begin()
