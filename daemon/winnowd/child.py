@@ -17,7 +17,7 @@ from typing import Protocol
 
 FILE_LIMIT = 4 << 30  # bytes that a child may write into one file: the private copy of a file, or a result
 MESSAGE = 65_536  # bytes; a path is at most 4,096
-QUESTION, PROGRESS, RESULT, LAST = b"?", b".", b"=", b"!"
+QUESTION, PROGRESS, RESULT, LAST, HELLO = b"?", b".", b"=", b"!", b"h"
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +98,7 @@ def run(
     resource.setrlimit(resource.RLIMIT_AS, (limits.memory_bytes, limits.memory_bytes))
     with contextlib.suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("500")
+    connection.send(HELLO)  # what ends this process from now on is the fault of a file
     serve(Channel(connection, memory), *arguments)
 
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from winnowd import reports, settle, worker
 from winnowd.child import Limits
 from winnowd.config import Config
-from winnowd.errors import Interrupted, state_of_failure
+from winnowd.errors import Interrupted, NoChildren, state_of_failure
 from winnowd.model import Content, Document, Failure, Job
 from winnowd.pool import Asked, Done, Pool
 from winnowd.store import documents, files, judging, queue, transaction
@@ -103,7 +103,7 @@ class Drain:
                     self.commit_if_full()
                     self._told(self._progress)
                 self.commit()
-            except Interrupted:
+            except (Interrupted, NoChildren):
                 self.stop(at_work)
                 raise
 

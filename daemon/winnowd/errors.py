@@ -47,6 +47,10 @@ class Interrupted(WinnowError):
     exit_code = EXIT_INTERRUPTED
 
 
+class NoChildren(WinnowError):
+    """The processes that read files cannot be started. No file is to blame."""
+
+
 class DocumentError(Exception):
     """Trouble with one document. Raised by extractors, turned into a `Failure` in `worker`."""
 

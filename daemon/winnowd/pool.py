@@ -17,10 +17,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from multiprocessing.process import BaseProcess
 
-from winnowd.child import LAST, MESSAGE, PROGRESS, QUESTION, RESULT, Descriptor, Limits, run
+from winnowd.child import HELLO, LAST, MESSAGE, PROGRESS, QUESTION, RESULT, Descriptor, Limits, run
+from winnowd.errors import NoChildren
 from winnowd.model import Failure
 
 RESULT_LIMIT = 512 * 1024 * 1024
+FALSE_STARTS = 3  # in a row: then it is no accident
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,13 +51,15 @@ class Child:
         self.process = start(there, self.memory)
         there.close()
         self.job: int | None = None
+        self.packed = b""
+        self.greeted = False  # it has begun to serve
         self.finished = 0
         self.began = self.moved = 0.0
 
     def give(self, key: int, job: bytes) -> None:
         """Begin a job. Raises OSError where the child is dead."""
         self.connection.send(job)
-        self.job, self.began = key, time.monotonic()
+        self.job, self.packed, self.began = key, job, time.monotonic()
         self.moved = self.began
 
     def late(self, limits: Limits, now: float) -> str | None:
@@ -94,6 +98,7 @@ class Pool:
         self._forkserver.set_forkserver_preload(["winnowd.child", *preload])
         self._selector = selectors.EpollSelector()
         self._size = size
+        self._false_starts = 0
         self._children: list[Child] = []
         self._lingering: dict[int, BaseProcess] = {}  # killed, by the key of their job, but held by the kernel
 
@@ -177,7 +182,9 @@ class Pool:
             message = b""
         child.moved = time.monotonic()
         kind, body = message[:1], message[1:]
-        if kind == PROGRESS:
+        if kind == HELLO:
+            child.greeted, self._false_starts = True, 0
+        if kind in (PROGRESS, HELLO):
             return None
         if kind == QUESTION and child.job is not None:
             return Asked(child.job, body)
@@ -201,6 +208,9 @@ class Pool:
         if hung_up:
             child.process.join(1.0)  # it is about to end by itself, and its own exit code says more than our signal would
         code = self._discard(child)
+        if hung_up and not child.greeted:
+            self._start_again(job, child.packed, code)
+            return None
         if job is None:
             return None
         if not hung_up:
@@ -211,6 +221,17 @@ class Pool:
             )
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
         return Done(job, Failure("crashed", f"The process that read it ended unexpectedly ({how})."))
+
+    def _start_again(self, job: int | None, packed: bytes, code: int | None) -> None:
+        """A child ended before it began: another one gets its job, unless that is how they all end."""
+        self._false_starts += 1
+        if self._false_starts >= FALSE_STARTS:
+            raise NoChildren(
+                f"the processes that read files end before they begin (exit code {code}): is the installation whole, "
+                "and is there memory for them?"
+            )
+        if job is not None:
+            self.submit(job, packed)
 
     def _idle_child(self) -> Child:
         for child in self._children:

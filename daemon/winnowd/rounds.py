@@ -183,7 +183,7 @@ class Rounds:
     def _begin_walk(self, one: Round, now: float) -> None:
         if one.parts:
             part, verify = one.parts.pop(0)
-        elif now >= one.walk_at:
+        elif now >= one.walk_at and self._watched(one):  # watched before it is walked, so that nothing falls between the two
             part, verify = "", False
         else:
             return
@@ -194,7 +194,6 @@ class Rounds:
             elif not part and root["walked_at"] is not None:
                 files.distrust_some(self._db, root, self._share_to_verify(one))
         if not part:
-            self._watch(one)  # before the walk, so that nothing falls between the two
             one.glanced = False
             one.walk_at = float("inf")
         root = roots.get(self._db, one.id)
@@ -267,8 +266,8 @@ class Rounds:
             return
         one.walked = done
         one.decide_at = 0.0
-        if not done.part:
-            one.walk_at = now + self._interval(one, sooner=bool(done.unlisted))
+        if not done.part:  # events that were lost meanwhile want another walk, and soon
+            one.walk_at = min(one.walk_at, now + self._interval(one, sooner=bool(done.unlisted)))
 
     def _end_finish(self, one: Round, removed: int) -> None:
         row = roots.get(self._db, one.id)
@@ -328,22 +327,21 @@ class Rounds:
 
     # ---- events
 
-    def _watch(self, one: Round) -> None:
-        """Watch a root as its file system and its setting want it, and write down how."""
+    def _watched(self, one: Round) -> bool:
+        """Watch a root as its file system and its setting want it, and write down how; whether that has begun."""
         row = roots.get(self._db, one.id)
         mount = disk.Mount("", row["filesystem"] or "unknown", "", "")
         one.mode, why = roots.watching(mount, self._config.watch_of(one.path))
         if one.mode == "events" and one.watch is None:
             one.watch = Watch(one.path, self._probes / str(one.id), self._wake)
-            try:
-                one.watch.start()
-            except OSError as error:
-                one.watch, one.mode = None, "rescan"
-                why = f"events are not to be had: {error.strerror} ({LIMIT_HINT}, or max_user_instances)"
-                log.warning(
-                    "No events: the folder is walked again and again", extra=fields(root=one.path, error=error.strerror)
-                )
+            one.watch.begin()
             one.probe_at = time.monotonic() + self._config.watch.probe_seconds
+        if one.mode == "events" and one.watch is not None and not one.watch.started:
+            return False
+        if one.watch is not None and one.watch.error is not None:
+            error, one.watch, one.mode = one.watch.error.strerror, None, "rescan"
+            why = f"events are not to be had: {error} ({LIMIT_HINT}, or max_user_instances)"
+            log.warning("No events: the folder is walked again and again", extra=fields(root=one.path, error=error))
         elif one.mode != "events" and one.watch is not None:
             one.watch.stop()
             one.watch = None
@@ -351,9 +349,10 @@ class Rounds:
             why = f"events from a part of its folders only: the kernel's limit of watches is reached ({LIMIT_HINT})"
         with transaction(self._db):
             roots.note_watch(self._db, one.id, one.mode, why)
+        return True
 
     def _hear(self, one: Round, now: float) -> None:
-        if one.watch is None:
+        if one.watch is None or not one.watch.started or one.watch.error is not None:
             return
         hints = one.watch.take()
         for directory, names in hints.names.items():

@@ -240,8 +240,7 @@ def _take(seen: _Tally, directory: str, listing: disk.Listing) -> None:
 def _take_names(seen: _Tally, found: Seen, names: frozenset[str]) -> Dialogue[None]:
     """Bring the catalogue in line with what is seen of some names of one folder, and walk those that are folders."""
     listing = found.listing or disk.Listing({}, (), {})
-    held = files.in_directory(seen.db, seen.root["id"], found.directory)
-    known = {name: held[name] for name in names & held.keys()}
+    known = files.named(seen.db, seen.root["id"], found.directory, names)
     if not found.absent:
         _write(seen, found.directory, _changes(seen, found.directory, listing, known))
     seen.listed += len(listing.files) + len(listing.others)

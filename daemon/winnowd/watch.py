@@ -16,7 +16,7 @@ from pathlib import Path
 
 from watchdog import events
 from watchdog.observers import Observer
-from watchdog.observers.api import ObservedWatch
+from watchdog.observers.api import BaseObserver, ObservedWatch
 
 MOST_NAMES = 20_000
 LOGGERS = ("watchdog.observers.inotify", "watchdog.observers.inotify_c")
@@ -52,14 +52,29 @@ class Watch:
         self._ear = _Ear(self)
         self._probe_watch: ObservedWatch | None = None
         self._sent = self._heard = 0.0  # monotonic
-        self._observer = Observer()
+        self._observer: BaseObserver | None = None
+        self.started = False  # or failed, which `error` says
+        self.error: OSError | None = None
         self.partial = False  # some folders give no events: the kernel's limit of watches is reached
 
+    def begin(self) -> None:
+        """Begin to watch, in a thread of its own: a watch for each of a million folders takes its time. `started` says when."""
+        threading.Thread(target=self._begin, daemon=True).start()
+
+    def _begin(self) -> None:
+        try:
+            self.start()
+        except OSError as error:
+            self.error = error
+        self.started = True
+        self._wake()
+
     def start(self) -> None:
-        """Begin to watch. Raises OSError where the folder cannot be watched at all."""
+        """Begin to watch at once. Raises OSError where the folder cannot be watched at all."""
         self._probe.mkdir(parents=True, exist_ok=True)
         for name in LOGGERS:
             logging.getLogger(name).addHandler(self._ear)
+        self._observer = Observer()  # where the kernel has no instance left, this raises
         self._observer.start()
         try:
             self._observer.schedule(_Names(self), self._folder, recursive=True, event_filter=WANTED)
@@ -72,7 +87,7 @@ class Watch:
         """Watch no more."""
         for name in LOGGERS:
             logging.getLogger(name).removeHandler(self._ear)
-        if self._observer.is_alive():
+        if self._observer is not None and self._observer.is_alive():
             self._observer.stop()
             self._observer.join(5)
         with contextlib.suppress(OSError):
@@ -83,6 +98,8 @@ class Watch:
 
         Its folder is watched anew each time: where the kernel has no watch left for it, new folders got none either.
         """
+        if self._observer is None:
+            return
         with contextlib.suppress(KeyError, OSError):
             if self._probe_watch is not None:
                 self._observer.unschedule(self._probe_watch)
@@ -99,7 +116,11 @@ class Watch:
 
     def deaf(self, seconds: float) -> bool:
         """Whether a probe was sent so long ago and did not arrive, or the observer has ended."""
-        if not self._observer.is_alive() or not all(emitter.is_alive() for emitter in self._observer.emitters):
+        if (
+            self._observer is None
+            or not self._observer.is_alive()
+            or not all(emitter.is_alive() for emitter in self._observer.emitters)
+        ):
             return True
         return self._probe_watch is not None and self._heard < self._sent and time.monotonic() - self._sent > seconds
 

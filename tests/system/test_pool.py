@@ -10,6 +10,7 @@ import pytest
 
 import fakes
 from winnowd.child import Limits
+from winnowd.errors import NoChildren
 from winnowd.model import Failure
 from winnowd.pool import Asked, Done, Pool
 
@@ -194,3 +195,15 @@ def test_children_end_with_their_parent_even_inside_c_code(tmp_path):
     parent.wait()
     parent.stdout.close()
     assert wait_until(lambda: not is_alive(child))
+
+
+def test_children_that_cannot_begin_are_no_fault_of_the_file():
+    with Pool(1, LIMITS, fakes.serve, (fakes.EndsBeforeItBegins(),), ["fakes"]) as pool:
+        pool.submit(1, b"anything")
+        with pytest.raises(NoChildren, match="exit code 7"):
+            wait_until(lambda: pool.wait(1))
+
+
+def test_a_job_whose_child_could_not_begin_is_given_to_another(tmp_path):
+    with Pool(1, LIMITS, fakes.serve, (fakes.EndsOnce(tmp_path / "mark"),), ["fakes"]) as pool:
+        assert result(pool, "echo:next") == b"echo:next"

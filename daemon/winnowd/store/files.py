@@ -23,10 +23,21 @@ KNOWN = (
 
 def in_directory(db: sqlite3.Connection, root_id: int, directory: str) -> dict[str, Row]:
     """What the catalogue holds of one folder, by name: plain rows, since a walk looks at millions of them."""
+    rows = _plain(db, f"SELECT {KNOWN} FROM files WHERE root_id = ? AND directory = ?", (root_id, stored(directory)))
+    return {row[0] if isinstance(row[0], str) else loaded(row[0]): row for row in rows}
+
+
+def named(db: sqlite3.Connection, root_id: int, directory: str, names: Iterable[str]) -> dict[str, Row]:
+    """What the catalogue holds of some names in one folder, as `in_directory` gives it: there may be very many others."""
+    sql = f"SELECT {KNOWN} FROM files WHERE root_id = ? AND directory = ? AND name = ?"
+    folder = stored(directory)
+    return {name: row for name in names for row in _plain(db, sql, (root_id, folder, stored(name)))}
+
+
+def _plain(db: sqlite3.Connection, sql: str, values: tuple[object, ...]) -> sqlite3.Cursor:
     cursor = db.cursor()
     cursor.row_factory = None
-    rows = cursor.execute(f"SELECT {KNOWN} FROM files WHERE root_id = ? AND directory = ?", (root_id, stored(directory)))
-    return {row[0] if isinstance(row[0], str) else loaded(row[0]): row for row in rows}
+    return cursor.execute(sql, values)
 
 
 def apply(

@@ -111,6 +111,12 @@ def tidy(db: sqlite3.Connection, share: float) -> None:
     db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
 
+def give_back(db: sqlite3.Connection, pages: int) -> None:
+    """Return up to so many free pages of the database to the disk."""
+    if db.execute("PRAGMA freelist_count").fetchone()[0]:
+        db.execute(f"PRAGMA incremental_vacuum({pages})").fetchall()
+
+
 def check(db: sqlite3.Connection) -> None:
     """Raise sqlite3.DatabaseError where an index and its content differ. Holds the write lock while it runs.
 
