@@ -156,7 +156,7 @@ class Service:
         return self.share.found(*words)
 
     def order(self, name: str, text: str = "") -> None:
-        """Let something odd happen (see `odd_run`); to be called before the first start too, with the orders that come later."""
+        """Let something odd happen (see `odd_run`). The first order has to be given before the start."""
         self.orders.mkdir(exist_ok=True)
         fresh = self.orders / f".{name}"
         fresh.write_text(text, encoding="utf-8")
