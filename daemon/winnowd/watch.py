@@ -102,7 +102,7 @@ class Watch:
         Two folders take turns, and one is watched before the other is let go: where the kernel has no watch left for it,
         folders of the tree may have got none either, and `partial` stays true, since watchdog never tries those again.
         """
-        if self._observer is None:
+        if self._observer is None or self._heard < self._sent:  # one is under way: another would hide that it never arrives
             return
         old = self._probe_watch
         folder = self._probe / PROBES[old is not None and old.path.endswith(PROBES[0])]
