@@ -39,8 +39,8 @@ time.time = lambda: _time() + float(order("clock") or 0)
 time.time_ns = lambda: _time_ns() + int(float(order("clock") or 0) * 1e9)
 if order("mountinfo"):
     disk.MOUNTINFO = ORDERS / "mountinfo"
-if order("mock"):
-    worker.serve = fakes.serve_mock
 
 if __name__ == "__main__":
+    if order("mock"):
+        worker.serve = fakes.serve_mock  # by its name: children import it, and would patch it again
     main()
