@@ -254,8 +254,7 @@ class Drain:
             if state_of_failure(outcome.code, outcome.format) == "failed":
                 self._progress.failed += 1
                 self._failed(job, outcome)
-        if job.unsettled:
-            files.note_unsettled(self._db, job.file_id)
+        self._note_unsettled(job)
         self._group.add(outcome.chars if isinstance(outcome, Document) else 0)
 
     def _store(self, job: Job, content: Content, document: Document) -> Document | Failure:
@@ -283,7 +282,13 @@ class Drain:
             return
         self._progress.read += 1
         self._progress.linked += document_id is not None
+        self._note_unsettled(job)
         self._group.add(0)
+
+    def _note_unsettled(self, job: Job) -> None:
+        """Say of a file that it was read before it had settled, unless it waits to be read again."""
+        if job.unsettled and not queue.is_pending(self._db, job.file_id):
+            files.note_unsettled(self._db, job.file_id)
 
     def _claim(self) -> None:
         """Claim what is to be read next. Claims are committed before the work begins."""

@@ -33,6 +33,7 @@ log = logging.getLogger(__name__)
 
 TICK_SECONDS = 0.25  # requests and settling files are looked for so often
 SPACE_SECONDS = 5.0
+PATIENCE_SECONDS = 1.0
 SAY_SECONDS, SAY_AGAIN_SECONDS = 2.0, 60.0
 SUMMARY_SECONDS = 60.0
 RATE_SECONDS = 300.0
@@ -59,6 +60,7 @@ class _Clocks:
 
     said: float = 0.0
     space: float = 0.0
+    patience: float = 0.0
     summary: float = 0.0
     ping: float = 0.0
     paused_until: float = 0.0
@@ -149,6 +151,7 @@ class Loop:
         self._answer_requests(rounds, drain)
         self._look_at_clock(moment)
         queue.wake(self._db, stored_time(time.time()))
+        self._end_patience(moment)
         rounds.turn(moment)
         if self._paused is None:
             drain.fill(readers)
@@ -159,6 +162,13 @@ class Loop:
             self._idle(drain, rounds, moment)
         self._end_scans(rounds, drain)
         self._breathe(moment, drain, rounds)
+
+    def _end_patience(self, moment: float) -> None:
+        """Wake the files that go on changing: each change put off their time."""
+        if moment - self._clocks.patience > PATIENCE_SECONDS:
+            self._clocks.patience = moment
+            cap = self._config.watch.settle_cap_seconds
+            queue.wake_unsettled(self._db, stored_time(time.time()), stored_time(time.time() - cap))
 
     def _idle(self, drain: Drain, rounds: Rounds, moment: float) -> None:
         """What is done when nothing is being read."""
@@ -299,8 +309,8 @@ class Loop:
                     (disk.loaded(r["path"]), "") for r in roots.all_roots(self._db)
                 ]:
                     row = roots.by_path(self._db, path) or roots.adopt(self._db, path, "scan")
-                    chosen.add(row["id"])
-                    rounds.walk_soon(row["id"], part, verify=bool(asked.argument.get("verify")))
+                    if rounds.walk_soon(row["id"], part, verify=bool(asked.argument.get("verify"))):
+                        chosen.add(row["id"])
         except WinnowError as error:
             with transaction(self._db):
                 requests.answer(self._db, asked.id, {"error": str(error), "code": error.exit_code})

@@ -56,6 +56,7 @@ class Round:
     work: dict[str, Work] = field(default_factory=dict)
     walked: walk.Walk | None = None  # a walk that waits to be finished
     glanced: bool = False  # files were added beside the walk, so that its own count is short
+    missed: int = 0  # how many files
     missed_first: float = 0.0  # when files were first and last missed; 0 for none
     missed_last: float = 0.0
     decide_at: float = 0.0
@@ -64,6 +65,9 @@ class Round:
     probe_at: float = 0.0
     offline: bool = False
     proven: bool = False  # looked at in this life: what it is mounted from is known
+    identity: str | None = None  # of the folder, when it was last proven
+    unlisted: frozenset[str] = frozenset()  # what the last walk could not list
+    watch_anew: bool = False  # with the next walk: the watch does not lie on all folders that are there
     stalled: int = 0  # the key of a question that no answer came to
     parts: list[tuple[str, bool]] = field(default_factory=list)  # asked for: parts to be walked, and whether to hash all
 
@@ -117,11 +121,14 @@ class Rounds:
         if one.watch is not None:
             one.watch.stop()
 
-    def walk_soon(self, root_id: int, part: str, *, verify: bool) -> None:
-        """Walk a root, or a part of it, as soon as may be."""
+    def walk_soon(self, root_id: int, part: str, *, verify: bool) -> bool:
+        """Walk a root, or a part of it, as soon as may be. False for one that the configuration has left out."""
         if root_id not in self._rounds:
             self.open()
-        self._rounds[root_id].parts.append((part, verify))
+        one = self._rounds.get(root_id)
+        if one is not None:
+            one.parts.append((part, verify))
+        return one is not None
 
     def idle(self, root_ids: set[int] | None = None) -> bool:
         """Whether nothing is under way or due in these roots (all): no walk, no hint, nothing missing."""
@@ -175,10 +182,10 @@ class Rounds:
             return
         if "walk" not in one.work and "finish" not in one.work and one.walked is None:
             self._begin_walk(one, now)
+        if (one.missed_first or one.walked) and not one.work.keys() - {"proof"} and now >= one.decide_at:
+            self._begin_finish(one, now)  # before what events say: where they never end, it would never begin
         if one.hints and "glance" not in one.work and "finish" not in one.work:
             self._begin_glance(one)
-        if (one.missed_first or one.walked) and not one.work.keys() - {"proof"} and now >= one.decide_at:
-            self._begin_finish(one, now)
 
     def _begin_walk(self, one: Round, now: float) -> None:
         if one.parts:
@@ -223,7 +230,7 @@ class Rounds:
         done = one.walked or walk.Walk(one.id, "", online=True, single=True)
         if one.glanced and not done.single:
             done = replace(done, listed=-1)
-        one.walked, one.missed_first = None, 0.0
+        one.walked, one.missed, one.missed_first = None, 0, 0.0
         self._begin(one, "finish", walk.finish(self._db, [done], self._config))
 
     # ---- dialogues
@@ -250,6 +257,7 @@ class Rounds:
         if kind == "proof":
             assert isinstance(result, look.Proof)
             self._proven(one, result.error, result.mount)
+            self._note_identity(one, result)
             return
         if isinstance(result, walk.Walk):
             self._progress.listed += max(result.listed, 0)
@@ -266,8 +274,12 @@ class Rounds:
             return
         one.walked = done
         one.decide_at = 0.0
-        if not done.part:  # events that were lost meanwhile want another walk, and soon
-            one.walk_at = min(one.walk_at, now + self._interval(one, sooner=bool(done.unlisted)))
+        if not done.part:
+            opened = one.unlisted - frozenset(done.unlisted)  # these got no watch when they could not be listed
+            one.unlisted = frozenset(done.unlisted)
+            one.watch_anew = one.watch_anew or bool(opened) or (one.watch is not None and one.watch.partial)
+            interval = 0.0 if opened else self._interval(one, sooner=bool(done.unlisted))
+            one.walk_at = min(one.walk_at, now + interval)  # events that were lost meanwhile want another walk, and soon
 
     def _end_finish(self, one: Round, removed: int) -> None:
         row = roots.get(self._db, one.id)
@@ -300,10 +312,17 @@ class Rounds:
         if one.watch is not None:  # it goes on seeing the folder that was there
             one.watch.stop()
             one.watch = None
-        one.offline, one.proven, one.walked, one.missed_first = True, False, None, 0.0
+        one.offline, one.proven, one.walked, one.missed, one.missed_first = True, False, None, 0, 0.0
         one.hints.clear()
         one.prove_at, one.walk_at = time.monotonic() + PROOF_SECONDS, 0.0
         walk.forget_missing(self._db, one.id)
+
+    def _note_identity(self, one: Round, proof: look.Proof) -> None:
+        """Where the folder was replaced by another one that is proven too, the watch still lies on the old one."""
+        if proof.error is None and one.identity not in (None, proof.identity) and one.watch is not None:
+            log.info("The folder is another one than before: it is watched and walked anew", extra=fields(root=one.path))
+            one.watch_anew, one.walk_at = True, 0.0
+        one.identity = proof.identity
 
     def _stall(self, one: Round, key: int, failure: Failure) -> None:
         """A child that looked did not come back: the share hangs, or the child died."""
@@ -321,9 +340,11 @@ class Rounds:
         one.work.clear()
 
     def _note_missed(self, one: Round, now: float) -> None:
-        if walk.missing(self._db, one.id):
+        missed = walk.missing(self._db, one.id)
+        if missed > one.missed:
             one.missed_first = one.missed_first or now
             one.missed_last, one.decide_at = now, now
+        one.missed = missed
 
     # ---- events
 
@@ -332,6 +353,10 @@ class Rounds:
         row = roots.get(self._db, one.id)
         mount = disk.Mount("", row["filesystem"] or "unknown", "", "")
         one.mode, why = roots.watching(mount, self._config.watch_of(one.path))
+        if one.watch is not None and (one.mode != "events" or one.watch_anew):
+            one.watch.stop()
+            one.watch = None
+        one.watch_anew = False
         if one.mode == "events" and one.watch is None:
             one.watch = Watch(one.path, self._probes / str(one.id), self._wake)
             one.watch.begin()
@@ -342,9 +367,6 @@ class Rounds:
             error, one.watch, one.mode = one.watch.error.strerror, None, "rescan"
             why = f"events are not to be had: {error} ({LIMIT_HINT}, or max_user_instances)"
             log.warning("No events: the folder is walked again and again", extra=fields(root=one.path, error=error))
-        elif one.mode != "events" and one.watch is not None:
-            one.watch.stop()
-            one.watch = None
         if one.watch is not None and one.watch.partial:
             why = f"events from a part of its folders only: the kernel's limit of watches is reached ({LIMIT_HINT})"
         with transaction(self._db):

@@ -167,10 +167,10 @@ def begin(db: sqlite3.Connection) -> None:
     db.execute("CREATE TEMP TABLE IF NOT EXISTS renewed (file_id INTEGER PRIMARY KEY)")
 
 
-def missing(db: sqlite3.Connection, root_id: int) -> bool:
-    """Whether files of a root were not found that are not held already."""
-    sql = "SELECT 1 FROM temp.missing CROSS JOIN files ON id = file_id WHERE missing.root_id = ? AND state <> 'gone' LIMIT 1"
-    return db.execute(sql, (root_id,)).fetchone() is not None
+def missing(db: sqlite3.Connection, root_id: int) -> int:
+    """How many files of a root were not found that are not held already."""
+    sql = "SELECT count(*) FROM temp.missing CROSS JOIN files ON id = file_id WHERE missing.root_id = ? AND state <> 'gone'"
+    return int(db.execute(sql, (root_id,)).fetchone()[0])
 
 
 def forget_missing(db: sqlite3.Connection, root_id: int) -> None:

@@ -6,6 +6,7 @@ that travels through the same observer, in a folder of our own: threads that liv
 """
 
 import contextlib
+import errno
 import logging
 import os
 import threading
@@ -19,6 +20,7 @@ from watchdog.observers import Observer
 from watchdog.observers.api import BaseObserver, ObservedWatch
 
 MOST_NAMES = 20_000
+PROBES = ("a", "b")
 LOGGERS = ("watchdog.observers.inotify", "watchdog.observers.inotify_c")
 WANTED: list[type[events.FileSystemEvent]] = [
     events.FileCreatedEvent,
@@ -71,10 +73,9 @@ class Watch:
 
     def start(self) -> None:
         """Begin to watch at once. Raises OSError where the folder cannot be watched at all."""
-        self._probe.mkdir(parents=True, exist_ok=True)
+        self._observer = Observer()  # where the kernel has no instance left, this raises
         for name in LOGGERS:
             logging.getLogger(name).addHandler(self._ear)
-        self._observer = Observer()  # where the kernel has no instance left, this raises
         self._observer.start()
         try:
             self._observer.schedule(_Names(self), self._folder, recursive=True, event_filter=WANTED)
@@ -90,29 +91,39 @@ class Watch:
         if self._observer is not None and self._observer.is_alive():
             self._observer.stop()
             self._observer.join(5)
-        with contextlib.suppress(OSError):
-            (self._probe / "probe").unlink()
+        for folder in (*(self._probe / name for name in PROBES), self._probe):
+            with contextlib.suppress(OSError):
+                (folder / "probe").unlink(missing_ok=True)
+                folder.rmdir()
 
     def probe(self) -> None:
         """Send a file on its way through the observer; `deaf` says later whether it arrived.
 
-        Its folder is watched anew each time: where the kernel has no watch left for it, new folders got none either.
+        Two folders take turns, and one is watched before the other is let go: where the kernel has no watch left for it,
+        folders of the tree may have got none either, and `partial` stays true, since watchdog never tries those again.
         """
-        if self._observer is None:
+        if self._observer is None or self._heard < self._sent:  # one is under way: another would hide that it never arrives
             return
-        with contextlib.suppress(KeyError, OSError):
-            if self._probe_watch is not None:
-                self._observer.unschedule(self._probe_watch)
-        try:
-            self._probe_watch = self._observer.schedule(_Arrival(self), str(self._probe))
-            self.partial = False
-        except OSError:
-            self._probe_watch, self.partial = None, True
-            return
-        self._sent = time.monotonic()
+        old = self._probe_watch
+        folder = self._probe / PROBES[old is not None and old.path.endswith(PROBES[0])]
         with contextlib.suppress(OSError):
-            (self._probe / "probe").unlink(missing_ok=True)
-            (self._probe / "probe").write_bytes(b"")
+            folder.mkdir(parents=True, exist_ok=True)
+        try:
+            self._probe_watch = self._observer.schedule(_Arrival(self), str(folder))
+        except OSError as error:
+            self.partial = self.partial or error.errno == errno.ENOSPC
+            return
+        if old is not None:
+            with contextlib.suppress(KeyError, OSError):
+                self._observer.unschedule(old)
+        self._send(folder / "probe")
+
+    def _send(self, probe: Path) -> None:
+        begun = time.monotonic()
+        with contextlib.suppress(OSError):  # the disk of the database may be full: that says nothing of events
+            probe.unlink(missing_ok=True)
+            probe.write_bytes(b"")
+            self._sent = begun
 
     def deaf(self, seconds: float) -> bool:
         """Whether a probe was sent so long ago and did not arrive, or the observer has ended."""

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from services import Service
 from shares import Share, assert_accounted, assert_sound
 
 
@@ -16,3 +17,14 @@ def share(tmp_path: Path) -> Iterator[Share]:
         assert_sound(share.db)
     if share.db.exists() and share.accounted:
         assert_accounted(share)
+
+
+@pytest.fixture
+def service(share: Share) -> Iterator[Service]:
+    """`winnow run` on the share, not started yet; stopped afterwards, before the account is checked."""
+    service = Service(share)
+    try:
+        yield service
+        service.stop()
+    finally:
+        service.kill()

@@ -232,7 +232,7 @@ def test_every_check_is_listed_and_says_what_it_is_for() -> None:
         "scanned no_text garbled cid_tokens replacement_chars letter_spaced missing_spaces repeated_lines low_alpha mojibake "
         "truncated damaged wrong_extension client_rendered no_article fallback duplicate_passages short_text "
         "extractors_disagree ocr_layer low_ocr_confidence tracked_changes comments hidden_text attachments "
-        "damaged_outline type3_font bounded"
+        "damaged_outline type3_font bounded unsettled"
     )
     assert set(promised.split()) == {check.code for check in CHECKS} | set(RESERVED)
     assert all(check.doc.endswith(".") for check in CHECKS)

@@ -69,6 +69,7 @@ _NOTED: tuple[Check, ...] = (
     Check("damaged_outline", "info", "The bookmarks of the document are broken, wholly or in part."),
     Check("type3_font", "info", "The document uses fonts made of drawings, whose letters may be wrong."),
     Check("wrong_extension", "info", "The name of the file promises another format than its content; belongs to the path."),
+    Check("unsettled", "info", "The file went on changing and was read as it was: it may be unfinished; belongs to the path."),
 )
 """Said by an extractor (or, of a path, by the loop): a note of this code becomes a finding."""
 

@@ -63,6 +63,14 @@ def wake(db: sqlite3.Connection, now: str) -> int:
     return db.execute(sql, (now,)).rowcount
 
 
+def wake_unsettled(db: sqlite3.Connection, now: str, patience: str) -> None:
+    """Let files be claimed that have not settled since `patience`, although their time would come only after `now`."""
+    chosen = "state = 'pending' AND next_attempt > ? AND next_attempt < ? AND reason = ? AND pending_since < ?"
+    values = (now, roots.OFFLINE, files.SETTLING[0], patience)
+    if db.execute(f"SELECT 1 FROM files WHERE {chosen} LIMIT 1", values).fetchone() is not None:
+        db.execute(f"UPDATE files SET next_attempt = NULL WHERE {chosen}", values)
+
+
 def wake_all(db: sqlite3.Connection) -> None:
     """Let all waiting files be claimed: the clock was set, and their times mean nothing any more."""
     sql = "UPDATE files SET next_attempt = NULL WHERE state = 'pending' AND next_attempt IS NOT NULL AND next_attempt <> ?"
@@ -139,6 +147,11 @@ def unclaim(db: sqlite3.Connection, file_ids: list[int]) -> None:
 def unclaim_all(db: sqlite3.Connection) -> None:
     """Put back what was claimed and is not being read: the loop itself gave it up."""
     db.execute("DELETE FROM claims WHERE suspect = 0")
+
+
+def is_pending(db: sqlite3.Connection, file_id: int) -> bool:
+    """Whether a file waits to be read."""
+    return db.execute("SELECT 1 FROM files WHERE id = ? AND state = 'pending'", (file_id,)).fetchone() is not None
 
 
 def waiting(db: sqlite3.Connection) -> int:
