@@ -287,11 +287,12 @@ class Loop:
                 continue
             self._db.execute("PRAGMA synchronous = FULL")  # what a person decided cannot be found again by a walk
             with transaction(self._db):
-                requests.answer(self._db, asked.id, self._carry_out(asked))
+                answer = self._carry_out(asked)
+                requests.answer(self._db, asked.id, answer)
             self._db.execute("PRAGMA synchronous = NORMAL")
             log.info("Carried out", extra=fields(verb=asked.verb, who=asked.who))
-            if asked.verb == "forget":
-                rounds.forget(int(asked.argument.get("root", 0)))
+            if "forgotten" in answer:
+                rounds.forget(asked.argument["root"])
             drain.look_for_stale()
 
     def _carry_out(self, asked: requests.Request) -> dict[str, Any]:
@@ -305,9 +306,8 @@ class Loop:
         chosen: set[int] = set()
         try:
             with transaction(self._db):
-                for path, part in asked.argument["targets"] or [
-                    (disk.loaded(r["path"]), "") for r in roots.all_roots(self._db)
-                ]:
+                everything = [(disk.loaded(row["path"]), "") for row in roots.all_roots(self._db)]
+                for path, part in operations.targets(asked.argument) or everything:
                     row = roots.by_path(self._db, path) or roots.adopt(self._db, path, "scan")
                     if rounds.walk_soon(row["id"], part, verify=bool(asked.argument.get("verify"))):
                         chosen.add(row["id"])

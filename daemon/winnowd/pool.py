@@ -95,7 +95,8 @@ class Pool:
     ):
         self._limits, self._serve, self._arguments = limits, serve, arguments
         self._forkserver = multiprocessing.get_context("forkserver")
-        self._forkserver.set_forkserver_preload(["winnowd.child", *preload])
+        if preload:  # one server forks for all pools: a pool that needs nothing loaded must not unload what others need
+            self._forkserver.set_forkserver_preload(["winnowd.child", *preload])
         self._selector = selectors.EpollSelector()
         self._size = size
         self._false_starts = 0

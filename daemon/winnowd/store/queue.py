@@ -133,7 +133,8 @@ def claim_stale(db: sqlite3.Connection, boot: str, recipes: dict[str, str], afte
 def _job_for(db: sqlite3.Connection, document_id: int) -> Job | None:
     row = db.execute(
         f"SELECT {COLUMNS} FROM files JOIN roots ON roots.id = files.root_id WHERE files.document_id = ? "
-        "AND files.state IN ('indexed', 'review', 'rejected') AND roots.state <> 'offline' LIMIT 1",
+        "AND files.state IN ('indexed', 'review', 'rejected') AND roots.state <> 'offline' "
+        "AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.file_id = files.id) LIMIT 1",
         (document_id,),
     ).fetchone()
     return _job(row) if row else None
