@@ -77,6 +77,7 @@ class Drain:
         self._leaders: dict[int, Identity] = {}  # the running jobs that read a content
         self._twins: dict[Identity, list[tuple[Job, Content]]] = {}  # files that wait for what a leader makes of their content
         self._suspects = True  # there may be some
+        self._given_up = False
         self._judged_to = self._stale_seen = 0
         self._group = _Group(time.monotonic())
 
@@ -175,6 +176,8 @@ class Drain:
 
     def stop(self, pool: Pool) -> None:
         """End what is being read, and put it back with all that was claimed."""
+        if self._given_up:
+            return
         self.commit()
         for file_id in self._running:
             pool.cancel(file_id)
@@ -186,7 +189,7 @@ class Drain:
         """End what is being read, and store nothing: the disk of the database is full. What was claimed stays claimed."""
         for file_id in self._running:
             pool.cancel(file_id)
-        self._running.clear()
+        self._given_up = True
 
     def _submit(self, pool: Pool, job: Job) -> None:
         self._running[job.file_id] = job
@@ -254,7 +257,7 @@ class Drain:
             if state_of_failure(outcome.code, outcome.format) == "failed":
                 self._progress.failed += 1
                 self._failed(job, outcome)
-        self._note_unsettled(job)
+        self._note_unsettled(job, content)
         self._group.add(outcome.chars if isinstance(outcome, Document) else 0)
 
     def _store(self, job: Job, content: Content, document: Document) -> Document | Failure:
@@ -282,11 +285,13 @@ class Drain:
             return
         self._progress.read += 1
         self._progress.linked += document_id is not None
-        self._note_unsettled(job)
+        self._note_unsettled(job, content)
         self._group.add(0)
 
-    def _note_unsettled(self, job: Job) -> None:
-        """Say of a file that it was read before it had settled, unless it waits to be read again."""
+    def _note_unsettled(self, job: Job, content: Content | None) -> None:
+        """Say of a file that it was read before it had settled, unless it had after all, or waits to be read again."""
+        if content is None or self._settling.remaining(content.stamp, time.time()) == 0:
+            return
         if job.unsettled and not queue.is_pending(self._db, job.file_id):
             files.note_unsettled(self._db, job.file_id)
 

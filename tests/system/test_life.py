@@ -18,7 +18,7 @@ def service(share):
 def test_it_says_that_it_is_ready_reads_what_is_there_and_says_that_it_stops(share, service):
     share.write("a.txt", "A note about the avocet.")
     service.start()
-    assert service.statuses()[0].startswith("1 folders, ")
+    assert service.statuses()[0].startswith("1 folder, ")
     service.wait_for(a_txt="indexed")
     assert share.found("avocet") == {"a.txt"}
     assert service.stop() == 0
