@@ -196,14 +196,13 @@ def test_a_folder_that_could_not_be_read_at_first_is_watched_when_it_can(service
 
 @pytest.mark.skipif(os.getuid() == 0, reason=NOBODY)
 def test_a_file_that_may_not_be_read_waits_and_is_read_when_it_may(service):
-    """W21."""
+    """W21: a new mode is a new stamp, which a walk sees."""
     path = service.share.write("a.txt", "About the whimbrel.")
     path.chmod(0)
-    service.start()
+    service.start(rescan_seconds=1)
     service.until(lambda: service.value("SELECT reason FROM files") == "unreadable")
     assert service.states() == {"a.txt": "pending"}
     path.chmod(0o644)
-    service.share.run("failed", "retry", "--db", service.share.db, path)
     service.until(lambda: service.states() == {"a.txt": "indexed"})
 
 
