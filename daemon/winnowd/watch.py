@@ -11,6 +11,7 @@ import logging
 import os
 import threading
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -32,6 +33,7 @@ WANTED: list[type[events.FileSystemEvent]] = [
     events.DirDeletedEvent,
 ]
 """Not opens: our own reading would be reported, and could fill the queue by itself."""
+warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"watchdog\.")  # of its own books, when folders are moved
 LIMIT_HINT = "raise fs.inotify.max_user_watches"
 
 

@@ -165,6 +165,7 @@ def test_after_an_overflow_of_the_kernels_queue_nothing_is_missing(service):
 def test_an_observer_that_died_is_noticed_and_made_anew(service):
     """W3: these steps end watchdog's reading thread while all its threads seem to live."""
     service.share.write("a/x.txt", "About the whimbrel.")
+    service.order("constants", "rounds.DEAF_SECONDS=3")
     service.start()
     service.until(service.quiet)
     inside, outside = service.share.root / "a", service.share.root.with_name("outside")
@@ -224,6 +225,7 @@ def test_without_any_observer_the_folders_are_walked_again(service):
 
 def test_a_root_that_was_replaced_by_an_equal_one_is_watched_again(service):
     """M3: the watch lay on the folder that was there before."""
+    service.order("constants", "rounds.PROOF_SECONDS=1")
     service.share.write("a.txt", "A note about the whimbrel.")
     service.start()
     service.until(service.quiet)

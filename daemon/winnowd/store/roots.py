@@ -107,8 +107,10 @@ def count_overflow(db: sqlite3.Connection, root_id: int) -> None:
 
 
 def count_walked(db: sqlite3.Connection, root_id: int, added: int) -> None:
-    """Files were added since the last walk."""
+    """Files were added since the last walk, or came back that were held."""
     db.execute("UPDATE roots SET walked_files = walked_files + ? WHERE id = ?", (added, root_id))
+    if get(db, root_id)["state"] == "held":
+        finish_walk(db, root_id, {})
 
 
 def watching(mount: Mount, wanted: str = "auto") -> tuple[str, str]:
