@@ -160,7 +160,7 @@ class Drain:
         self._begin()
         self._write(job, report)
         for twin, its in self._twins.pop(leader, ()) if leader else ():
-            self._link(twin, its)
+            self._write(twin, reports.Linked(its))
 
     def commit_if_full(self) -> None:
         """Commit what the children found, if it is much, or if it waited long enough."""
