@@ -4,8 +4,8 @@ Nothing here looks at a disk: walks are dialogues, and their questions go to chi
 child; its root is offline until that child is free again, and all other roots go on.
 """
 
-import contextlib
 import logging
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -64,6 +64,7 @@ class Round:
     probe_at: float = 0.0
     offline: bool = False
     proven: bool = False  # looked at in this life: what it is mounted from is known
+    identity: str | None = None  # of the folder that was proven
     stalled: int = 0  # the key of a question that no answer came to
     parts: list[tuple[str, bool]] = field(default_factory=list)  # asked for: parts to be walked, and whether to hash all
 
@@ -103,10 +104,7 @@ class Rounds:
             if one.watch is not None:
                 one.watch.stop()
         self.listers.__exit__()
-        with contextlib.suppress(OSError):
-            for folder in self._probes.glob("*"):
-                folder.rmdir()
-            self._probes.rmdir()
+        shutil.rmtree(self._probes, ignore_errors=True)  # a service that was killed may have left more than ours in it
 
     def forget(self, root_id: int) -> None:
         """A root is no longer in the catalogue."""
@@ -121,16 +119,23 @@ class Rounds:
         """Walk a root, or a part of it, as soon as may be."""
         if root_id not in self._rounds:
             self.open()
-        self._rounds[root_id].parts.append((part, verify))
+        one = self._rounds.get(root_id)
+        if one is None:  # the configuration does not name it any more
+            return
+        one.parts.append((part, verify))
+        if one.offline:  # whoever asks may know that it is back
+            one.prove_at = 0.0
 
     def idle(self, root_ids: set[int] | None = None) -> bool:
         """Whether nothing is under way or due in these roots (all): no walk, no hint, nothing missing."""
         chosen = [one for one in self._rounds.values() if root_ids is None or one.id in root_ids]
-        return not any(
-            one.hints or one.parts or one.missed_first or one.walked or one.work.keys() - {"proof"} or one.walk_at == 0
-            for one in chosen
-            if not one.offline
-        )
+        return not any(self._busy(one) for one in chosen)
+
+    def _busy(self, one: Round) -> bool:
+        if one.offline:
+            return bool(one.parts) and not one.stalled
+        under_way = one.hints or one.parts or one.missed_first or one.walked or one.work.keys() - {"proof"}
+        return bool(under_way) or one.walk_at == 0
 
     @property
     def partial(self) -> list[str]:
@@ -198,7 +203,8 @@ class Rounds:
             one.glanced = False
             one.walk_at = float("inf")
         root = roots.get(self._db, one.id)
-        self._begin(one, "walk", walk.walk(self._db, root, part, self._config, self._after))
+        look_at = walk.look_at if part else walk.walk
+        self._begin(one, "walk", look_at(self._db, root, part, self._config, self._after))
 
     def _begin_glance(self, one: Round) -> None:
         wanted: dict[str, frozenset[str]] = {}
@@ -250,6 +256,8 @@ class Rounds:
         now = time.monotonic()
         if kind == "proof":
             assert isinstance(result, look.Proof)
+            if result.error is None:
+                self._note_identity(one, result.identity, now)
             self._proven(one, result.error, result.mount)
             return
         if isinstance(result, walk.Walk):
@@ -267,7 +275,7 @@ class Rounds:
             return
         one.walked = done
         one.decide_at = 0.0
-        if not done.part:
+        if not done.single and one.walk_at == float("inf"):  # else events were lost while it went on
             one.walk_at = now + self._interval(one, sooner=bool(done.unlisted))
 
     def _end_finish(self, one: Round, removed: int) -> None:
@@ -303,8 +311,17 @@ class Rounds:
             one.watch = None
         one.offline, one.proven, one.walked, one.missed_first = True, False, None, 0.0
         one.hints.clear()
+        one.parts.clear()
         one.prove_at, one.walk_at = time.monotonic() + PROOF_SECONDS, 0.0
         walk.forget_missing(self._db, one.id)
+
+    def _note_identity(self, one: Round, identity: str | None, now: float) -> None:
+        """A root that is another folder than before: the events are those of the one that was there."""
+        if one.watch is not None and one.identity != identity:
+            one.watch.stop()
+            one.watch = None
+            self._lost(one, "the folder itself was replaced", now)
+        one.identity = identity
 
     def _stall(self, one: Round, key: int, failure: Failure) -> None:
         """A child that looked did not come back: the share hangs, or the child died."""
@@ -377,7 +394,7 @@ class Rounds:
         with transaction(self._db):
             roots.count_overflow(self._db, one.id)
         one.hints.clear()
-        one.walk_at = now + AFTER_LOSS_SECONDS
+        one.walk_at = min(one.walk_at, now + AFTER_LOSS_SECONDS)  # losses that go on put no walk off
 
     # ---- small decisions
 
