@@ -90,7 +90,8 @@ class Loop:
                 self._reloading = False
                 with children(self._config) as readers:
                     self._live(readers)
-        self._say(state="stopped", message="stopped")
+        with self._storing():
+            self._say(state="stopped", message="stopped")
         os.close(self._wake_read)
         os.close(self._wake_write)
 
@@ -103,10 +104,10 @@ class Loop:
 
     def _live(self, readers: Pool) -> None:
         """One life of the loop, with one configuration."""
-        self._open_roots()
-        rounds = self._new_rounds()
-        drain = self._new_drain()
-        rounds.open()
+        begun = self._begin()
+        if begun is None:
+            return
+        rounds, drain = begun
         self._notify.ready(self._sentence(drain))
         log.info(
             "Ready", extra=fields(database=self._path, folders=len(roots.all_roots(self._db)), workers=self._config.workers)
@@ -123,6 +124,28 @@ class Loop:
                 drain.stop(readers)
         finally:
             rounds.close()
+
+    def _begin(self) -> tuple[Rounds, Drain] | None:
+        """What a life needs of the database, as soon as that can be written; None where the service is to stop before."""
+        while not self._stopping:
+            begun: tuple[Rounds, Drain] | None = None
+            with self._storing() as trouble:
+                self._open_roots()
+                drain = self._new_drain()
+                begun = self._new_rounds(), drain
+                begun[0].open()
+            if not trouble:
+                return begun
+            log.error("The database cannot be written: nothing begins until it can", extra=fields(why=trouble[0]))
+            self._wait(PAUSE_SECONDS)
+        return None
+
+    def _wait(self, seconds: float) -> None:
+        """Do nothing for a while but what systemd wants, and end at once where the service is to stop."""
+        until = time.monotonic() + seconds
+        while not self._stopping and time.monotonic() < until:
+            self._notify.watchdog()
+            time.sleep(TICK_SECONDS)
 
     def _turn(self, readers: Pool, rounds: Rounds, drain: Drain, selector: selectors.BaseSelector) -> tuple[Drain, Rounds]:
         selector.select(TICK_SECONDS)
@@ -201,6 +224,7 @@ class Loop:
         return drain
 
     def _new_rounds(self) -> Rounds:
+        self._scans.clear()  # they are not answered yet, and so begin anew
         probes = self._path.with_name(self._path.name + ".watch")
         return Rounds(self._db, self._config, self._progress, probes, self.wake)
 
