@@ -247,7 +247,10 @@ class Pool:
         process = self._forkserver.Process(
             target=run, args=(connection, Descriptor(memory), self._limits, self._serve, self._arguments), daemon=True
         )
-        process.start()
+        try:
+            process.start()
+        except OSError as error:  # no process, no memory, or no room for the socket of the fork server in TMPDIR
+            raise NoChildren(f"the processes that read files cannot be started: {error}") from None
         return process
 
     def _discard(self, child: Child) -> int | None:
