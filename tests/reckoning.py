@@ -72,7 +72,7 @@ def difference(one: dict, other: dict) -> str:
 
 def scan_until_certain(service: Service) -> None:
     """Until no file was read so soon after it was written that it has to be hashed once more, and none waits for its time."""
-    restless = "SELECT label, state, reason, racy FROM files WHERE racy OR state = 'pending'"
+    restless = "SELECT label, state, reason, racy FROM files WHERE racy AND state <> 'gone' OR state = 'pending'"
     for _ in range(20):
         service.run("scan", "--json", code=None)
         if not service.rows(restless):
