@@ -1,6 +1,7 @@
 """Children that misbehave on command. They run in real processes of the pool; what they do is named by their job."""
 
 import ctypes
+import multiprocessing
 import os
 import re
 import signal
@@ -111,10 +112,12 @@ ACTIONS: dict[str, Callable] = {
 # ---- a format whose files order what their extractor does: its first line is `mock: ACTION ARGUMENT`
 
 
+MOCK = Format("mock", "a file that misbehaves on command", (".mock",), "mock")
+
+
 def serve_mock(channel, config: Config, recipes: dict[str, str]) -> None:
     """The real work of a child, with one more row in its table of formats."""
-    mock = Format("mock", "a file that misbehaves on command", (".mock",), "mock")
-    formats.BY_NAME["mock"] = mock
+    formats.BY_NAME["mock"] = MOCK
     detect = formats.detect
 
     def detect_mock(stream, name):
@@ -148,6 +151,17 @@ def _extract_mock(reading: Reading) -> Extraction:
         with open(argument, "a", encoding="utf-8") as file:
             file.write("x")
         os._exit(1)
+    elif action == "wait":  # as long as there is this file
+        while os.path.exists(argument):
+            time.sleep(0.05)
+    elif action == "leave":  # another process, and ends
+        left = subprocess.Popen(["sleep", "600"], stdout=subprocess.DEVNULL)
+        with open(argument, "w", encoding="utf-8") as file:
+            file.write(str(left.pid))
+        os._exit(3)
+    elif action == "end_the_service":
+        os.kill(multiprocessing.parent_process().pid, signal.SIGKILL)
+        time.sleep(600)
     elif action == "same_page_twice":
         return Extraction("mock", pages=(Page(0), Page(0)), blocks=(Block("paragraph", "Text.", page=0),), paged=True)
     elif action == "forge":

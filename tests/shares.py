@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 AN_HOUR = 3600
@@ -52,12 +53,12 @@ class Share:
         return {os.path.relpath(path, self.root) for hit in hits for path in hit["paths"]}
 
     def states(self) -> dict[str, str]:
-        with sqlite3.connect(self.db) as db:
+        with closing(sqlite3.connect(self.db)) as db:
             return dict(db.execute("SELECT label, state FROM files"))
 
     def rows(self, *but: str) -> dict[str, list[tuple]]:
         """Every row of every table, but the named ones."""
-        with sqlite3.connect(self.db) as db:
+        with closing(sqlite3.connect(self.db)) as db:
             tables = [
                 r[0] for r in db.execute("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '%_fts_%'")
             ]

@@ -19,6 +19,7 @@ _SCRIPTS = (
 )
 LETTER = re.compile(rf"(?=[{_SCRIPTS}])[^\W\d_]")
 """One letter of a script that is written without blanks. Vowel signs and tone marks are none: the tokenizer skips them."""
+_PIECE = re.compile(rf"{LETTER.pattern}|(?:(?!{LETTER.pattern}).)+", re.DOTALL)
 
 
 def spaced(text: str) -> str | None:
@@ -43,4 +44,4 @@ def has_letters(text: str) -> bool:
 
 
 def _apart(run: str) -> str:
-    return " ".join(LETTER.sub(r" \g<0> ", run).split())
+    return " ".join(_PIECE.findall(run))

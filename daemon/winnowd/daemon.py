@@ -35,7 +35,7 @@ def scan(
     with transaction(db):
         wanted = targets_of(db, targets, config)
         queue.recover(db)
-        queue.renew_failures(db, worker.recipes(config))
+        queue.renew_failures(db, worker.trials(config), config.limits.file_mb << 20)
         if verify:
             for root_id, part in wanted:
                 files.distrust(db, root_id, part)

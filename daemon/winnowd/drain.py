@@ -66,7 +66,7 @@ class Drain:
         failed: Callable[[Job, Failure], None] = lambda *_: None,
     ) -> None:
         self._db, self._config, self._progress, self._told, self._failed = db, config, progress, told, failed
-        self._recipes = worker.recipes(config)
+        self._recipes, self._trials = worker.recipes(config), worker.trials(config)
         self._settling = settling(config)
         self._boot = uuid.uuid4().hex
         self._claimed: deque[Job] = deque()
@@ -77,6 +77,7 @@ class Drain:
         self._leaders: dict[int, Identity] = {}  # the running jobs that read a content
         self._twins: dict[Identity, list[tuple[Job, Content]]] = {}  # files that wait for what a leader makes of their content
         self._suspects = True  # there may be some
+        self._given_up = False
         self._judged_to = self._stale_seen = 0
         self._group = _Group(time.monotonic())
 
@@ -160,7 +161,7 @@ class Drain:
         self._begin()
         self._write(job, report)
         for twin, its in self._twins.pop(leader, ()) if leader else ():
-            self._link(twin, its)
+            self._write(twin, reports.Linked(its))  # it may have changed or gone while it waited
 
     def commit_if_full(self) -> None:
         """Commit what the children found, if it is much, or if it waited long enough."""
@@ -175,6 +176,8 @@ class Drain:
 
     def stop(self, pool: Pool) -> None:
         """End what is being read, and put it back with all that was claimed."""
+        if self._given_up:
+            return
         self.commit()
         for file_id in self._running:
             pool.cancel(file_id)
@@ -186,7 +189,7 @@ class Drain:
         """End what is being read, and store nothing: the disk of the database is full. What was claimed stays claimed."""
         for file_id in self._running:
             pool.cancel(file_id)
-        self._running.clear()
+        self._given_up = True
 
     def _submit(self, pool: Pool, job: Job) -> None:
         self._running[job.file_id] = job
@@ -209,7 +212,8 @@ class Drain:
             return
         self._asked[event.key] = content
         identity, recipe = (content.digest, content.format), self._recipes.get(content.format, "")
-        known = documents.find(self._db, content, recipe) or documents.find_failure(self._db, content, recipe)
+        trial = self._trials.get(content.format, "")
+        known = documents.find(self._db, content, recipe) or documents.find_failure(self._db, content, trial)
         if not known and identity not in self._leaders.values():
             self._leaders[event.key] = identity
         pool.reply(event.key, reports.GO_ON if event.key in self._leaders else reports.KNOWN)
@@ -248,12 +252,12 @@ class Drain:
         if isinstance(outcome, Document) and content is not None:
             outcome = self._store(job, content, outcome)
         if isinstance(outcome, Failure):
-            recipe = self._recipes.get(content.format, "") if content else ""
-            documents.fail(self._db, job.file_id, content, outcome, recipe)
+            trial = self._trials.get(content.format, "") if content else ""
+            documents.fail(self._db, job.file_id, content, outcome, trial)
             if state_of_failure(outcome.code, outcome.format) == "failed":
                 self._progress.failed += 1
                 self._failed(job, outcome)
-        self._note_unsettled(job)
+        self._note_unsettled(job, content)
         self._group.add(outcome.chars if isinstance(outcome, Document) else 0)
 
     def _store(self, job: Job, content: Content, document: Document) -> Document | Failure:
@@ -271,7 +275,7 @@ class Drain:
         """A file whose content the catalogue holds, as a document or as a failure; else it goes on waiting."""
         recipe = self._recipes.get(content.format, "")
         document_id = documents.find(self._db, content, recipe)
-        failed = documents.find_failure(self._db, content, recipe)
+        failed = documents.find_failure(self._db, content, self._trials.get(content.format, ""))
         if document_id is not None:
             documents.link(self._db, job.file_id, content, document_id)
         elif failed is not None:
@@ -281,11 +285,13 @@ class Drain:
             return
         self._progress.read += 1
         self._progress.linked += document_id is not None
-        self._note_unsettled(job)
+        self._note_unsettled(job, content)
         self._group.add(0)
 
-    def _note_unsettled(self, job: Job) -> None:
-        """Say of a file that it was read before it had settled, unless it waits to be read again."""
+    def _note_unsettled(self, job: Job, content: Content | None) -> None:
+        """Say of a file that it was read before it had settled, unless it had after all, or waits to be read again."""
+        if content is None or self._settling.remaining(content.stamp, time.time()) == 0:
+            return
         if job.unsettled and not queue.is_pending(self._db, job.file_id):
             files.note_unsettled(self._db, job.file_id)
 

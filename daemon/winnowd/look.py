@@ -5,6 +5,7 @@ Only looks: nothing is opened but directories. Answers travel as JSON; names kee
 
 import json
 import os
+import stat
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeVar
@@ -106,8 +107,9 @@ def answer(ask: Ask, tick: Callable[[], None] = lambda: None) -> Answer:
         return (_names(ask),)
     found: list[Seen] = []
     entries = 0
+    proper: set[str] = set()
     for directory in ask.directories:
-        found.append(_folder(ask.root, directory, ask.network))
+        found.append(_folder(ask, directory, proper))
         listing = found[-1].listing
         entries += len(listing.files) + len(listing.others) if listing else 0
         tick()
@@ -193,9 +195,11 @@ def _prove(ask: Prove) -> Proof:
     return Proof(None, identity, mount, any(os.path.lexists(disk.join(ask.path, known)) for known in ask.known))
 
 
-def _folder(root: str, directory: str, network: bool) -> Seen:
+def _folder(ask: Folders, directory: str, proper: set[str]) -> Seen:
     try:
-        return Seen(directory, disk.listing(disk.join(root, directory), network))
+        if not _is_beneath(ask.root, directory, proper):
+            return Seen(directory, None, "no such folder", absent=True)
+        return Seen(directory, disk.listing(disk.join(ask.root, directory), ask.network))
     except (FileNotFoundError, NotADirectoryError) as error:
         return Seen(directory, None, error.strerror, absent=True)
     except OSError as error:
@@ -205,8 +209,23 @@ def _folder(root: str, directory: str, network: bool) -> Seen:
 def _names(ask: Names) -> Seen:
     folder = disk.join(ask.root, ask.directory)
     try:
-        if os.path.islink(folder) or not os.path.isdir(folder):
+        if not _is_beneath(ask.root, ask.directory, set()):
             return Seen(ask.directory, None, "no such folder", absent=True)
         return Seen(ask.directory, disk.glance(folder, ask.names, ask.network))
+    except (FileNotFoundError, NotADirectoryError) as error:
+        return Seen(ask.directory, None, error.strerror, absent=True)
     except OSError as error:
         return Seen(ask.directory, None, error.strerror or str(error))
+
+
+def _is_beneath(root: str, directory: str, proper: set[str]) -> bool:
+    """Whether a folder is reached from its root without following a link; `proper` remembers those that are.
+
+    Where a folder was replaced by a link to it, its files are found through the link too, and would never be missed.
+    """
+    for folder in (*reversed(tuple(disk.parents(directory))), directory):
+        if folder and folder not in proper:
+            if not stat.S_ISDIR(os.lstat(disk.join(root, folder)).st_mode):
+                return False
+            proper.add(folder)
+    return True

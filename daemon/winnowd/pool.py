@@ -95,7 +95,8 @@ class Pool:
     ):
         self._limits, self._serve, self._arguments = limits, serve, arguments
         self._forkserver = multiprocessing.get_context("forkserver")
-        self._forkserver.set_forkserver_preload(["winnowd.child", *preload])
+        if preload:  # one server forks for all pools: a pool that needs nothing loaded must not unload what others need
+            self._forkserver.set_forkserver_preload(["winnowd.child", *preload])
         self._selector = selectors.EpollSelector()
         self._size = size
         self._false_starts = 0
@@ -246,7 +247,10 @@ class Pool:
         process = self._forkserver.Process(
             target=run, args=(connection, Descriptor(memory), self._limits, self._serve, self._arguments), daemon=True
         )
-        process.start()
+        try:
+            process.start()
+        except OSError as error:  # no process, no memory, or no room for the socket of the fork server in TMPDIR
+            raise NoChildren(f"the processes that read files cannot be started: {error}") from None
         return process
 
     def _discard(self, child: Child) -> int | None:

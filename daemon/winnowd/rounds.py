@@ -4,8 +4,8 @@ Nothing here looks at a disk: walks are dialogues, and their questions go to chi
 child; its root is offline until that child is free again, and all other roots go on.
 """
 
-import contextlib
 import logging
+import shutil
 import sqlite3
 import time
 from collections.abc import Callable
@@ -107,10 +107,7 @@ class Rounds:
             if one.watch is not None:
                 one.watch.stop()
         self.listers.__exit__()
-        with contextlib.suppress(OSError):
-            for folder in self._probes.glob("*"):
-                folder.rmdir()
-            self._probes.rmdir()
+        shutil.rmtree(self._probes, ignore_errors=True)  # a service that was killed may have left more than ours in it
 
     def forget(self, root_id: int) -> None:
         """A root is no longer in the catalogue."""
@@ -128,16 +125,19 @@ class Rounds:
         one = self._rounds.get(root_id)
         if one is not None:
             one.parts.append((part, verify))
+            one.prove_at = 0.0 if one.offline else one.prove_at  # whoever asks may know that it is back
         return one is not None
 
     def idle(self, root_ids: set[int] | None = None) -> bool:
         """Whether nothing is under way or due in these roots (all): no walk, no hint, nothing missing."""
         chosen = [one for one in self._rounds.values() if root_ids is None or one.id in root_ids]
-        return not any(
-            one.hints or one.parts or one.missed_first or one.walked or one.work.keys() - {"proof"} or one.walk_at == 0
-            for one in chosen
-            if not one.offline
-        )
+        return not any(self._busy(one) for one in chosen)
+
+    def _busy(self, one: Round) -> bool:
+        if one.offline:
+            return bool(one.parts) and not one.stalled
+        under_way = one.hints or one.parts or one.missed_first or one.walked or one.work.keys() - {"proof"}
+        return bool(under_way) or one.walk_at == 0
 
     @property
     def partial(self) -> list[str]:
@@ -204,7 +204,8 @@ class Rounds:
             one.glanced = False
             one.walk_at = float("inf")
         root = roots.get(self._db, one.id)
-        self._begin(one, "walk", walk.walk(self._db, root, part, self._config, self._after))
+        look_at = walk.look_at if part else walk.walk
+        self._begin(one, "walk", look_at(self._db, root, part, self._config, self._after))
 
     def _begin_glance(self, one: Round) -> None:
         wanted: dict[str, frozenset[str]] = {}
@@ -314,6 +315,7 @@ class Rounds:
             one.watch = None
         one.offline, one.proven, one.walked, one.missed, one.missed_first = True, False, None, 0, 0.0
         one.hints.clear()
+        one.parts.clear()
         one.prove_at, one.walk_at = time.monotonic() + PROOF_SECONDS, 0.0
         walk.forget_missing(self._db, one.id)
 
@@ -398,7 +400,7 @@ class Rounds:
         with transaction(self._db):
             roots.count_overflow(self._db, one.id)
         one.hints.clear()
-        one.walk_at = now + AFTER_LOSS_SECONDS
+        one.walk_at = min(one.walk_at, now + AFTER_LOSS_SECONDS)  # losses that go on put no walk off
 
     # ---- small decisions
 

@@ -104,10 +104,12 @@ def glance(
     return Walk(root["id"], "", online=True, single=True, message=_out_of_sight(seen.unlisted), listed=seen.listed)
 
 
-def look_at(db: sqlite3.Connection, root: sqlite3.Row, relative: str, config: Config) -> Dialogue[Walk]:
-    """Look at one path of a root."""
+def look_at(
+    db: sqlite3.Connection, root: sqlite3.Row, relative: str, config: Config, settles: Settles = at_sight
+) -> Dialogue[Walk]:
+    """Look at one path of a root, and all below it where it is a folder."""
     directory, _, name = relative.rpartition("/")
-    return (yield from glance(db, root, {directory: frozenset({name})}, config))
+    return (yield from glance(db, root, {directory: frozenset({name})}, config, settles))
 
 
 def prove(db: sqlite3.Connection, root: sqlite3.Row) -> Dialogue[Proof]:

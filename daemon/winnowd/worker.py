@@ -71,6 +71,13 @@ def recipes(config: Config) -> dict[str, str]:
     return found
 
 
+def trials(config: Config) -> dict[str, str]:
+    """What a failure depends on, by the format's name: the recipe, and what a file may cost."""
+    own = config.limits
+    cost = f"limits@{own.idle_seconds:g}-{own.total_seconds:g}-{own.memory_mb}"
+    return {format: f"{recipe} {cost}" for format, recipe in recipes(config).items()}
+
+
 def process(job: Job, channel: Channel, config: Config, recipes: dict[str, str]) -> Report:
     """Read one file. Never raises for what a file holds: every trouble with it is a failure in the report."""
     content: Content | None = None

@@ -183,6 +183,15 @@ def test_a_file_beyond_the_size_limit_is_failed_without_being_hashed(share, scan
     scan(file_mb=2)
     big = row(share, "big.txt")
     assert (big["state"], big["reason"], big["digest"]) == ("failed", "too_large", None)
+    assert scan(file_mb=2).read == 0
+    assert scan(file_mb=4).read == 1  # the limit was raised: it is tried again by itself
+
+
+def test_a_failed_file_is_tried_again_within_other_limits(share, scan):
+    share.write("bad.pdf", b"%PDF-1.4 broken")
+    scan(memory_mb=1024)
+    assert scan(memory_mb=1024).read == 0
+    assert scan(memory_mb=1025).read == 1
 
 
 def test_copies_of_a_poisonous_content_share_their_attempts(share, scan):
@@ -258,4 +267,4 @@ def test_a_file_that_grew_beyond_the_limit_keeps_no_digest_of_what_it_was(share,
     scan(file_mb=2)
     assert row(share, "a.txt")["digest"] is None
     assert share.found("small") == set()
-    assert scan().read == 0
+    assert scan(file_mb=2).read == 0

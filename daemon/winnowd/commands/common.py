@@ -4,6 +4,7 @@ import getpass
 import json
 import os
 import sqlite3
+import stat
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -79,7 +80,7 @@ def writer(config_path: str | None, db: str | None, *, create: bool = False) -> 
     if not create and not path.exists():
         raise StoreError(f"{path}: there is no database; `winnow scan FOLDER` makes one (--db FILE names another)")
     if create and db is None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o770)
+        make_folder(path.parent)
     refuse_network(path)
     with store.lock(path):
         connection = store.open_writer(path)
@@ -124,7 +125,7 @@ def ask_service(path: Path, verb: str, argument: dict[str, Any], seconds: float 
         asked = requests.ask(connection, verb, argument, who())
         until = time.monotonic() + (seconds if seconds is not None else float("inf"))
         while (answer := requests.answer_to(connection, asked)) is None:
-            if time.monotonic() > until or not store.is_held(path):
+            if time.monotonic() > until or not store.is_served(path):
                 raise StoreError(f"the service has not answered; it will carry out the request ({verb}) when it can")
             time.sleep(0.1)
     except sqlite3.Error as error:
@@ -149,6 +150,17 @@ class Refused(StoreError):
     def __init__(self, message: str, code: int) -> None:
         super().__init__(message)
         self.exit_code = code
+
+
+def make_folder(folder: Path) -> None:
+    """Make the state folder where there is none. What is made in it belongs to its group, whoever makes it.
+
+    A reader that comes while nobody writes makes the log beside the database: with the reader's own group, the service could
+    not open it any more.
+    """
+    if not folder.exists():
+        folder.mkdir(parents=True, exist_ok=True, mode=0o770)
+        folder.chmod(folder.stat().st_mode | stat.S_ISGID)
 
 
 def refuse_network(path: Path) -> None:

@@ -35,7 +35,7 @@ def command(config: str | None, db: str | None, as_json: bool, own: str | None, 
     load()  # what is wrong with it is said before anything else
     path = common.database_path(named, db)
     if db is None:
-        path.parent.mkdir(parents=True, exist_ok=True, mode=0o770)
+        common.make_folder(path.parent)
     common.refuse_network(path)
     with store.lock(path, "service"):
         connection = store.open_writer(path)

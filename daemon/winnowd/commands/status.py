@@ -88,7 +88,7 @@ def _service(db: sqlite3.Connection, path: Path) -> dict[str, object] | None:
     if row is None:
         return None
     said = {key: row[key] for key in row.keys() if key != "id"}  # noqa: SIM118 - a row is no dictionary
-    return {**said, "running": store.is_held(path) and row["state"] != "stopped", "being_read": row["running"]}
+    return {**said, "running": store.is_served(path) and row["state"] != "stopped", "being_read": row["running"]}
 
 
 def _trouble(known: list[dict[str, object]], said: dict[str, object] | None, wal_mb: int, wal_limit: int) -> list[str]:

@@ -52,8 +52,8 @@ def lock(path: Path, holder: str = "command") -> Iterator[None]:
         os.close(held)
 
 
-def is_held(path: Path) -> bool:
-    """Whether somebody is the one writer of the database at `path`."""
+def is_served(path: Path) -> bool:
+    """Whether a service is the one writer of the database at `path`."""
     try:
         looked = os.open(path.with_name(path.name + ".lock"), os.O_RDONLY | os.O_CLOEXEC)
     except OSError:
@@ -61,7 +61,7 @@ def is_held(path: Path) -> bool:
     try:
         fcntl.flock(looked, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return True
+        return os.pread(looked, 100, 0).startswith(b"service")
     finally:
         os.close(looked)
     return False

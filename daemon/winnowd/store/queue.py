@@ -133,7 +133,8 @@ def claim_stale(db: sqlite3.Connection, boot: str, recipes: dict[str, str], afte
 def _job_for(db: sqlite3.Connection, document_id: int) -> Job | None:
     row = db.execute(
         f"SELECT {COLUMNS} FROM files JOIN roots ON roots.id = files.root_id WHERE files.document_id = ? "
-        "AND files.state IN ('indexed', 'review', 'rejected') AND roots.state <> 'offline' LIMIT 1",
+        "AND files.state IN ('indexed', 'review', 'rejected') AND roots.state <> 'offline' "
+        "AND NOT EXISTS (SELECT 1 FROM claims WHERE claims.file_id = files.id) LIMIT 1",
         (document_id,),
     ).fetchone()
     return _job(row) if row else None
@@ -168,18 +169,20 @@ def overtaken(db: sqlite3.Connection, job: Job, read: Stamp | None) -> bool:
     return now not in (job.seen, read)
 
 
-def renew_failures(db: sqlite3.Connection, recipes: dict[str, str]) -> int:
-    """Let files wait again whose failure was made by another recipe than the present one; how many."""
+def renew_failures(db: sqlite3.Connection, trials: dict[str, str], largest: int) -> int:
+    """Let files wait again that failed by another recipe, or within other limits, than the present ones; how many.
+
+    `largest` is the size in bytes up to which files are read.
+    """
     stale = [
         (row["digest"],)
         for row in db.execute("SELECT digest, format, recipe FROM failures")
-        if row["recipe"] != recipes.get(row["format"], "")
+        if row["recipe"] != trials.get(row["format"], "")
     ]
-    sql = (
-        "UPDATE files SET state = 'pending', attempts = 0, next_attempt = NULL "
-        "WHERE digest = ? AND document_id IS NULL AND state IN ('failed', 'skipped')"
-    )
-    return sum(db.execute(sql, digest).rowcount for digest in stale)
+    renew = "UPDATE files SET state = 'pending', attempts = 0, next_attempt = NULL"
+    sql = f"{renew} WHERE digest = ? AND document_id IS NULL AND state IN ('failed', 'skipped')"
+    count = sum(db.execute(sql, digest).rowcount for digest in stale)
+    return count + db.execute(f"{renew} WHERE state = 'failed' AND reason = 'too_large' AND size <= ?", (largest,)).rowcount
 
 
 def retry(db: sqlite3.Connection, file_id: int) -> None:

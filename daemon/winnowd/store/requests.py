@@ -35,7 +35,16 @@ def answer_to(db: sqlite3.Connection, request_id: int) -> dict[str, Any] | None:
 def open_ones(db: sqlite3.Connection) -> list[Request]:
     """What has not been answered, in the order in which it was asked."""
     rows = db.execute("SELECT id, verb, argument, who FROM requests WHERE answered_at IS NULL ORDER BY id").fetchall()
-    return [Request(row["id"], row["verb"], json.loads(row["argument"] or "{}"), row["who"]) for row in rows]
+    return [Request(row["id"], row["verb"], _argument(row["argument"]), str(row["who"])) for row in rows]
+
+
+def _argument(written: object) -> dict[str, Any]:
+    """What stands in a row that anybody may have written; empty where that is no object in JSON."""
+    try:
+        found = json.loads(written) if isinstance(written, str) else {}
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def answer(db: sqlite3.Connection, request_id: int, found: dict[str, Any]) -> None:

@@ -1,0 +1,123 @@
+"""Care of the database and its disk while the service runs: room, the write-ahead log, the index, and the clock."""
+
+import contextlib
+import logging
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from winnowd.config import Config
+from winnowd.journal import fields
+from winnowd.store import index, queue, transaction
+from winnowd.telling import free_bytes, size, wal_of
+
+log = logging.getLogger(__name__)
+
+SPACE_SECONDS = 5.0
+PAUSE_SECONDS = 10.0
+CHECK_SECONDS = 86_400.0
+CLOCK_SECONDS = 5.0  # a step of the wall clock beyond this was made by somebody
+WAL_KEPT = 4 << 20
+FREE_PAGES = 500  # of the database, given back to the disk in one idle turn
+OF_THE_DISK = ("full", "disk I/O", "locked", "busy")
+"""Words in SQLite's messages for what passes by itself."""
+
+
+class Care:
+    """What is looked after between the turns. `paused` says why nothing new is read, None where it is."""
+
+    def __init__(self, db: sqlite3.Connection, path: Path, ping: Callable[[], bool]) -> None:
+        self._db, self._path, self._ping = db, path, ping
+        self._looked_at = 0.0
+        self._checked_at = time.monotonic()
+        self._wall = time.time() - time.monotonic()
+        self._until = 0.0
+        self._abandoned = False  # claims are left of files that nobody reads
+        self.paused: str | None = None
+
+    def waits(self, moment: float) -> bool:
+        """Whether the database could not be written a moment ago, so that nothing is tried now."""
+        return moment < self._until
+
+    def pause(self, trouble: str) -> None:
+        """The database could not be written, and what was under way was given up."""
+        log.error("The database cannot be written: nothing is read until it can", extra=fields(why=trouble))
+        self.paused = f"paused: the database cannot be written ({trouble})"
+        self._until, self._abandoned = time.monotonic() + PAUSE_SECONDS, True
+
+    def resume(self) -> None:
+        """Begin again after a pause: what was given up is put back."""
+        if self._abandoned:
+            with transaction(self._db):
+                queue.unclaim_all(self._db)
+            self.paused, self._abandoned = None, False
+
+    def look_at_space(self, moment: float, config: Config) -> None:
+        """Pause where too little room is left on the disk of the database, and go on when there is."""
+        if moment - self._looked_at < SPACE_SECONDS:
+            return
+        self._looked_at = moment
+        free, least = free_bytes(self._path), config.database.free_mb << 20
+        if free < least:
+            if self.paused is None:
+                log.warning("Paused: too little room on the disk of the database", extra=fields(free=free, least=least))
+            self.paused = f"paused: {free >> 20:,} MB are free on the disk of the database, fewer than {least >> 20:,}"
+        elif self.paused is not None:
+            log.info("Going on", extra=fields(free=free))
+            self.paused = None
+
+    def look_at_clock(self, moment: float) -> None:
+        """After somebody set the clock, the times at which files may be read mean nothing."""
+        wall = time.time() - moment
+        if abs(wall - self._wall) <= CLOCK_SECONDS:
+            return
+        step = round(wall - self._wall)
+        log.warning("The clock was set: what waited for its time is looked at now", extra=fields(seconds=step))
+        with transaction(self._db):
+            queue.wake_all(self._db)
+        self._wall = wall
+
+    def tidy(self, moment: float) -> None:
+        """What there is time for when nothing is being read."""
+        index.give_back(self._db, FREE_PAGES)
+        if size(wal_of(self._path)) > WAL_KEPT:
+            self._checkpoint()
+        if moment - self._checked_at > CHECK_SECONDS:
+            self._checked_at = moment
+            self._check_index()
+
+    def _checkpoint(self) -> None:
+        self._db.execute("PRAGMA busy_timeout = 0")  # a reader that holds the log open is no reason to wait
+        with contextlib.suppress(sqlite3.OperationalError):
+            self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        self._db.execute("PRAGMA busy_timeout = 10000")
+
+    def _check_index(self) -> None:
+        """Hold the indexes against what they index, once a day; make anew what differs. It may take minutes."""
+
+        def turning() -> int:
+            self._ping()
+            return 0
+
+        self._db.set_progress_handler(turning, 10_000_000)
+        try:
+            if index.repair(self._db):
+                log.error("An index did not hold what the tables say: it was made anew")
+        finally:
+            self._db.set_progress_handler(None, 0)
+
+
+@contextmanager
+def storing(db: sqlite3.Connection) -> Iterator[list[str]]:
+    """What goes wrong with the disk of the database is put into the list that it gives, and ends nothing."""
+    trouble: list[str] = []
+    try:
+        yield trouble
+    except sqlite3.OperationalError as error:
+        if not any(word in str(error) for word in OF_THE_DISK):
+            raise
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        trouble.append(str(error))
