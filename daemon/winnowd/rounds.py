@@ -367,10 +367,10 @@ class Rounds:
             return False
         if one.watch is not None and one.watch.error is not None:
             error, one.watch, one.mode = one.watch.error.strerror, None, "rescan"
-            why = f"events are not to be had: {error} ({LIMIT_HINT}, or max_user_instances)"
+            why = f"{why}; but events are not to be had: {error} ({LIMIT_HINT}, or max_user_instances)"
             log.warning("No events: the folder is walked again and again", extra=fields(root=one.path, error=error))
         if one.watch is not None and one.watch.partial:
-            why = f"events from a part of its folders only: the kernel's limit of watches is reached ({LIMIT_HINT})"
+            why = f"{why}; but a part of its folders gives no events: the kernel's limit of watches is reached ({LIMIT_HINT})"
         with transaction(self._db):
             roots.note_watch(self._db, one.id, one.mode, why)
         return True

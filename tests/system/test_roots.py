@@ -164,11 +164,15 @@ def test_a_folder_that_may_not_be_read_deletes_nothing_below_it(service):
     """W21: what is in it is kept as it was; when it may be read again, it is watched again."""
     folder = service.share.root / "dir"
     fill(folder / "deep", 3)
+    other = service.share.write("other.txt", "About the whimbrel.")
     service.start(rescan_seconds=1, network_rescan_seconds=1)
     service.until(service.quiet)
     folder.chmod(0)
     try:
         service.until(lambda: service.root()["unlisted_folders"] == 1)
+        assert "could not be listed" in service.root()["message"]
+        other.unlink()
+        service.until(lambda: "other.txt" not in service.states())
         assert "could not be listed" in service.root()["message"]
         assert len(service.found("wader")) == 3
     finally:

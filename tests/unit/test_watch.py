@@ -144,3 +144,17 @@ def test_it_can_begin_in_a_thread_of_its_own(folder, tmp_path):
     failing.begin()
     wait_until(lambda: failing.started)
     assert failing.error is not None
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+def test_a_thread_that_ended_is_noticed(folder, tmp_path):
+    """W4: an exception while an event is taken note of ends watchdog's thread for good."""
+
+    def fail():
+        raise ValueError("as ordered")
+
+    one = Watch(str(folder), tmp_path / "probes", fail)
+    one.start()
+    (folder / "a.txt").write_text("a")
+    wait_until(lambda: one.deaf(60))
+    one.stop()

@@ -94,7 +94,7 @@ def _service(db: sqlite3.Connection, path: Path) -> dict[str, object] | None:
 def _trouble(known: list[dict[str, object]], said: dict[str, object] | None, wal_mb: int, wal_limit: int) -> list[str]:
     """What is not as it should be, a sentence each."""
     found = [str(root["message"]) for root in known if root["state"] != "online" and root["message"]]
-    found += [f"{root['path']}: {root['watch_reason']}" for root in known if "limit of watches" in str(root["watch_reason"])]
+    found += [f"{root['path']}: {root['watch_reason']}" for root in known if "; but " in str(root["watch_reason"])]
     if wal_mb > wal_limit:
         found.append(f"the write-ahead log holds {wal_mb:,} MB (database.wal_mb): a reader holds it open, close that program")
     if said is None:

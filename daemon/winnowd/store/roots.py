@@ -139,9 +139,11 @@ def set_online(db: sqlite3.Connection, root: sqlite3.Row, mount: Mount | None, w
     `wanted` is the setting of how changes are to be seen: auto, events or rescan.
     """
     seen: dict[str, str | None] = {}
-    if mount is not None and (mount.filesystem != root["filesystem"] or wanted not in ("auto", root["watch"])):
+    if mount is not None:
         watch, reason = watching(mount, wanted)
-        seen = {"watch": watch, "watch_reason": reason, "filesystem": mount.filesystem}
+        if not root["watch_reason"].startswith(reason):  # the loop adds to it what does not work
+            seen = {"watch": watch, "watch_reason": reason}
+        seen["filesystem"] = mount.filesystem
     if root["state"] == "offline":
         seen |= {"state": "online", "message": None}
         sql = "UPDATE files SET next_attempt = NULL WHERE root_id = ? AND state = 'pending' AND next_attempt = ?"
@@ -154,7 +156,9 @@ def finish_walk(db: sqlite3.Connection, root_id: int, values: dict[str, object])
     """Write down what a walk saw of a root, and whether files of it are held."""
     # The plus keeps SQLite from reading all files of the root: there are few that are gone.
     gone = db.execute("SELECT count(*) FROM files WHERE +root_id = ? AND state = 'gone'", (root_id,)).fetchone()[0]
-    state, message = ("online", None)
+    row = get(db, root_id)
+    unlisted = row["state"] == "online" and row["unlisted_folders"] and "unlisted_folders" not in values
+    state, message = "online", row["message"] if unlisted else None
     if gone:
         state = "held"
         message = f"{gone} files vanished at once and are kept; `winnow roots release` removes them, if they were meant to go"
