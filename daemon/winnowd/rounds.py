@@ -351,8 +351,8 @@ class Rounds:
         mount = disk.Mount("", row["filesystem"] or "unknown", "", "")
         one.mode, why = roots.watching(mount, self._config.watch_of(one.path))
         if one.mode == "events" and one.watch is None:
-            one.watch = Watch(one.path, self._probes / str(one.id), self._wake)
             try:
+                one.watch = Watch(one.path, self._probes / str(one.id), self._wake)
                 one.watch.start()
             except OSError as error:
                 one.watch, one.mode = None, "rescan"
