@@ -34,7 +34,7 @@ free_mb = {free_mb}
 settle_seconds = 0.3
 network_settle_seconds = 0.5
 rescan_seconds = {rescan}
-network_rescan_seconds = 2
+network_rescan_seconds = {network_rescan}
 verify_days = 0
 probe_seconds = 2
 [limits]
@@ -56,7 +56,7 @@ class Service:
         self.log.touch()
         self.process: subprocess.Popen | None = None
         self.kills = 0
-        self.wanted: dict = {"free_mb": 1, "rescan": 3600}
+        self.wanted: dict = {"free_mb": 1, "rescan": 3600, "network_rescan": 2}
         self.roots: dict[Path, str] = {}
 
     # ---- its life
