@@ -94,8 +94,8 @@ class Service:
         assert self.process is not None
         end = time.monotonic() + LIMIT
         while not (found := _seen(holds)):
-            assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.logged()}"
-            assert time.monotonic() < end, f"waited in vain; its log:\n{self.logged()}"
+            assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.logged()[-3000:]}"
+            assert time.monotonic() < end, f"waited in vain; its log:\n{self.logged()[-3000:]}"
             time.sleep(0.05)
         return found
 

@@ -6,6 +6,7 @@ It only turns; each turn is short. What may hang (looking at a share, reading a 
 import contextlib
 import logging
 import os
+import select
 import selectors
 import signal
 import sqlite3
@@ -20,7 +21,7 @@ from typing import Any
 from winnowd import __version__, disk, operations, worker
 from winnowd.config import Config
 from winnowd.drain import Drain, Progress, children, now
-from winnowd.errors import ConfigError, WinnowError
+from winnowd.errors import ConfigError, StoreError, WinnowError
 from winnowd.journal import fields
 from winnowd.model import Failure, Job
 from winnowd.notify import Notify
@@ -39,6 +40,8 @@ RATE_SECONDS = 300.0
 PAUSE_SECONDS = 10.0
 CHECK_SECONDS = 86_400.0
 CLOCK_SECONDS = 5.0  # a step of the wall clock beyond this was made by somebody
+PAUSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN)
+"""What SQLite says where the disk is full, refuses, or another program holds the database: all of it passes."""
 STOPPING = (signal.SIGTERM, signal.SIGINT)
 WAL_KEPT = 4 << 20
 
@@ -81,6 +84,8 @@ class Loop:
         self._abandoned = False  # claims are left of files that nobody reads
         self._scans: list[_Scan] = []
         self._said: service.Said | None = None
+        self._told = ""
+        self._file = _identity(path)
         self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
 
     def run(self) -> None:
@@ -88,9 +93,12 @@ class Loop:
         with self._signals():
             while not self._stopping:
                 self._reloading = False
-                with children(self._config) as readers:
+                with children(self._config) as readers, self._storing() as trouble:
                     self._live(readers)
-        self._say(state="stopped", message="stopped")
+                if trouble:  # it could not even begin
+                    self._wait_out(trouble[0])
+        with self._storing():
+            self._say(state="stopped", message="stopped")
         os.close(self._wake_read)
         os.close(self._wake_write)
 
@@ -149,9 +157,9 @@ class Loop:
         self._look_at_clock(moment)
         queue.wake(self._db, stored_time(time.time()))
         rounds.turn(moment)
+        self._look_at_space(moment)
         if self._paused is None:
             drain.fill(readers)
-        self._look_at_space(moment)
         drain.commit_if_full()
         if not drain.running:
             drain.commit()
@@ -220,44 +228,63 @@ class Loop:
 
     @contextmanager
     def _storing(self) -> Iterator[list[str]]:
-        """What goes wrong with the database's disk pauses the loop; it does not end it."""
+        """What goes wrong with the database's disk, or with an index, pauses the loop; it does not end it."""
         trouble: list[str] = []
         try:
             yield trouble
-        except sqlite3.OperationalError as error:
-            if not any(word in str(error) for word in ("full", "disk I/O", "locked", "busy")):
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", 0)
+            if code & 0xFF not in PAUSING and code != sqlite3.SQLITE_CORRUPT_VTAB:
                 raise
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
             trouble.append(str(error))
+            if code == sqlite3.SQLITE_CORRUPT_VTAB:
+                self._check_index()
 
     def _begin_anew(self, readers: Pool, rounds: Rounds, drain: Drain, trouble: str) -> tuple[Rounds, Drain]:
         """Nothing could be stored: forget what was under way, wait, and look at everything again."""
-        log.error("The database cannot be written: nothing is read until it can", extra=fields(why=trouble))
-        self._paused = f"the database cannot be written ({trouble})"
-        self._clocks.paused_until = time.monotonic() + PAUSE_SECONDS
+        self._pause(trouble)
         drain.abandon(readers)
-        self._abandoned = True
         rounds.close()
         fresh = self._new_rounds()
         again = Drain(self._db, self._config, self._progress, lambda _: None, self._note_failure)
         fresh.open()
         return fresh, again
 
+    def _pause(self, trouble: str) -> None:
+        if not self._abandoned:  # one line, however long it lasts
+            log.error("The database cannot be written: nothing is read until it can", extra=fields(why=trouble))
+        self._paused = f"the database cannot be written ({trouble})"
+        self._clocks.paused_until = time.monotonic() + PAUSE_SECONDS
+        self._abandoned = True
+
+    def _wait_out(self, trouble: str) -> None:
+        """Wait before the next life begins. systemd is told that it is ready: to start it again would mend nothing."""
+        self._pause(trouble)
+        self._notify.ready(self._paused or "")
+        while not self._stopping and time.monotonic() < self._clocks.paused_until:
+            select.select([self._wake_read], [], [], TICK_SECONDS)
+            self._drain_wakes()
+            self._notify.watchdog()
+
     def _look_at_space(self, moment: float) -> None:
         if moment - self._clocks.space < SPACE_SECONDS:
             return
         self._clocks.space = moment
+        if _identity(self._path) != self._file:
+            raise StoreError(f"{self._path}: is not there any more: it was deleted or replaced while the service ran")
         free, least = self._free(), self._config.database.free_mb << 20
         if free < least:
             if self._paused is None:
                 log.warning("Paused: too little room on the disk of the database", extra=fields(free=free, least=least))
             self._paused = f"paused: {free >> 20:,} MB are free on the disk of the database, fewer than {least >> 20:,}"
         elif self._paused is not None:
-            log.info("Going on", extra=fields(free=free))
             if self._abandoned:
                 with transaction(self._db):
                     queue.unclaim_all(self._db)
+                    self._say(state="running", message="going on")  # a write at any rate: if it cannot be, the pause goes on
+            log.info("Going on", extra=fields(free=free))
             self._paused, self._abandoned = None, False
 
     def _free(self) -> int:
@@ -340,13 +367,13 @@ class Loop:
         rate.append((moment, self._progress.read))
         while moment - rate[0][0] > RATE_SECONDS:
             rate.popleft()
-        before = self._said
         told = self._sentence(drain)
+        if told != self._told:  # before the row is written: that the database cannot be written is said here only
+            self._notify.status(told)
+            self._told = told
         self._say(
             state="paused" if self._paused else "running", message=told, running=drain.running, again=moment - self._clocks.said
         )
-        if before is None or before.message != told:
-            self._notify.status(told)
 
     def _say(self, *, state: str, message: str, running: int = 0, again: float = SAY_AGAIN_SECONDS) -> None:
         rate = self._clocks.rate
@@ -456,6 +483,14 @@ class Loop:
         if self._reload_asked:
             self._reload_asked = False
             self._reload()
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        seen = path.stat()
+    except OSError:
+        return None
+    return seen.st_dev, seen.st_ino
 
 
 def _size(path: Path) -> int:
