@@ -1,7 +1,7 @@
 """Winnow with one more format, whose files order what their extractor does, and with hooks that a test can pull.
 
 SIGUSR1 makes the loop stand still until the file `stuck` beside the configuration is gone. While there is a file `closed`
-there, no child looks at a folder.
+there, no child looks at a folder. What is done once a day, or after a while, is done after seconds.
 """
 
 import os
@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import fakes
-from winnowd import formats, look, worker
+from winnowd import formats, look, loop, rounds, store, worker
 from winnowd.__main__ import main
 
 _serve = look.serve
@@ -36,6 +36,10 @@ def _beside(name: str) -> Path:
 
 
 if __name__ == "__main__":
+    loop.PAUSE_SECONDS = loop.SPACE_SECONDS = loop.SAY_SECONDS = 1.0
+    rounds.PROOF_SECONDS = 2.0
+    loop.CHECK_SECONDS = 3.0
+    store.BUSY_SECONDS = 1
     os.environ["WINNOW_DOOR"] = str(_beside("closed"))
     signal.signal(signal.SIGUSR1, _stand_still)
     look.serve = serve_behind_a_door

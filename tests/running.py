@@ -94,8 +94,8 @@ class Service:
         assert self.process is not None
         end = time.monotonic() + LIMIT
         while not (found := _seen(holds)):
-            assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.logged()}"
-            assert time.monotonic() < end, f"waited in vain; its log:\n{self.logged()}"
+            assert self.process.poll() is None, f"it ended with {self.process.returncode}:\n{self.logged()[-3000:]}"
+            assert time.monotonic() < end, f"waited in vain; its log:\n{self.logged()[-3000:]}"
             time.sleep(0.05)
         return found
 
@@ -131,8 +131,8 @@ class Service:
             db.close()
 
 
-def below(pid: int) -> list[int]:
-    """The processes below a process, also those of a fork server."""
+def below(pid: int, *, deep: bool = True) -> list[int]:
+    """The processes below a process: its children, and with `deep` theirs."""
     parents: dict[int, int] = {}
     for name in filter(str.isdigit, os.listdir("/proc")):
         try:
@@ -146,7 +146,7 @@ def below(pid: int) -> list[int]:
         parent = more.pop()
         children = [child for child, its in parents.items() if its == parent]
         found += children
-        more += children
+        more += children if deep else []
     return found
 
 

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from winnowd.config import Config
+from winnowd.errors import StoreError
 from winnowd.journal import fields
 from winnowd.store import index, queue, transaction
 from winnowd.telling import free_bytes, size, wal_of
@@ -21,8 +22,8 @@ CHECK_SECONDS = 86_400.0
 CLOCK_SECONDS = 5.0  # a step of the wall clock beyond this was made by somebody
 WAL_KEPT = 4 << 20
 FREE_PAGES = 500  # of the database, given back to the disk in one idle turn
-OF_THE_DISK = ("full", "disk I/O", "locked", "busy")
-"""Words in SQLite's messages for what passes by itself."""
+PASSING = (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_CANTOPEN)
+"""What SQLite says where the disk is full, refuses, or another program holds the database: all of it passes."""
 
 
 class Care:
@@ -30,6 +31,7 @@ class Care:
 
     def __init__(self, db: sqlite3.Connection, path: Path, ping: Callable[[], bool]) -> None:
         self._db, self._path, self._ping = db, path, ping
+        self._file = _identity(path)
         self._looked_at = 0.0
         self._checked_at = time.monotonic()
         self._wall = time.time() - time.monotonic()
@@ -43,22 +45,31 @@ class Care:
 
     def pause(self, trouble: str) -> None:
         """The database could not be written, and what was under way was given up."""
-        log.error("The database cannot be written: nothing is read until it can", extra=fields(why=trouble))
+        if not self._abandoned:  # one line, however long it lasts
+            log.error("The database cannot be written: nothing is read until it can", extra=fields(why=trouble))
         self.paused = f"paused: the database cannot be written ({trouble})"
         self._until, self._abandoned = time.monotonic() + PAUSE_SECONDS, True
 
     def resume(self) -> None:
-        """Begin again after a pause: what was given up is put back."""
-        if self._abandoned:
-            with transaction(self._db):
-                queue.unclaim_all(self._db)
-            self.paused, self._abandoned = None, False
+        """Begin again after a pause: what was given up is put back. Raises where the database can still not be written."""
+        if not self._abandoned:
+            return
+        with transaction(self._db):
+            queue.unclaim_all(self._db)
+            self._db.execute("UPDATE service SET message = 'going on'")  # a write at any rate
+        log.info("Going on", extra=fields(free=free_bytes(self._path)))
+        self.paused, self._abandoned = None, False
 
     def look_at_space(self, moment: float, config: Config) -> None:
-        """Pause where too little room is left on the disk of the database, and go on when there is."""
+        """Pause where too little room is left on the disk of the database, and go on when there is.
+
+        Raises StoreError where the database itself is gone: what is written goes nowhere then.
+        """
         if moment - self._looked_at < SPACE_SECONDS:
             return
         self._looked_at = moment
+        if _identity(self._path) != self._file:
+            raise StoreError(f"{self._path}: is not there any more: it was deleted or replaced while the service ran")
         free, least = free_bytes(self._path), config.database.free_mb << 20
         if free < least:
             if self.paused is None:
@@ -86,7 +97,7 @@ class Care:
             self._checkpoint()
         if moment - self._checked_at > CHECK_SECONDS:
             self._checked_at = moment
-            self._check_index()
+            self.check_index()
 
     def _checkpoint(self) -> None:
         self._db.execute("PRAGMA busy_timeout = 0")  # a reader that holds the log open is no reason to wait
@@ -94,8 +105,8 @@ class Care:
             self._db.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
         self._db.execute("PRAGMA busy_timeout = 10000")
 
-    def _check_index(self) -> None:
-        """Hold the indexes against what they index, once a day; make anew what differs. It may take minutes."""
+    def check_index(self) -> None:
+        """Hold the indexes against what they index, and make anew what differs. It may take minutes."""
 
         def turning() -> int:
             self._ping()
@@ -108,16 +119,26 @@ class Care:
         finally:
             self._db.set_progress_handler(None, 0)
 
+    @contextmanager
+    def storing(self) -> Iterator[list[str]]:
+        """What goes wrong with the disk of the database, or with an index, goes into the list that it gives, and ends nothing."""
+        trouble: list[str] = []
+        try:
+            yield trouble
+        except sqlite3.DatabaseError as error:
+            code = getattr(error, "sqlite_errorcode", 0)
+            if code & 0xFF not in PASSING and code != sqlite3.SQLITE_CORRUPT_VTAB:
+                raise
+            if self._db.in_transaction:
+                self._db.execute("ROLLBACK")
+            trouble.append(str(error))
+            if code == sqlite3.SQLITE_CORRUPT_VTAB:
+                self.check_index()
 
-@contextmanager
-def storing(db: sqlite3.Connection) -> Iterator[list[str]]:
-    """What goes wrong with the disk of the database is put into the list that it gives, and ends nothing."""
-    trouble: list[str] = []
+
+def _identity(path: Path) -> tuple[int, int] | None:
     try:
-        yield trouble
-    except sqlite3.OperationalError as error:
-        if not any(word in str(error) for word in OF_THE_DISK):
-            raise
-        if db.in_transaction:
-            db.execute("ROLLBACK")
-        trouble.append(str(error))
+        seen = path.stat()
+    except OSError:
+        return None
+    return seen.st_dev, seen.st_ino

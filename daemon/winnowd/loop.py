@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from winnowd import disk, worker
-from winnowd.care import Care, storing
+from winnowd.care import Care
 from winnowd.config import Config
 from winnowd.desk import Desk
 from winnowd.drain import Drain, Progress, children
@@ -54,12 +54,12 @@ class Loop:
         with self._signals():
             while not self._stopping:
                 self._reloading = False
-                with storing(self._db) as trouble, children(self._config) as readers:
+                with self._care.storing() as trouble, children(self._config) as readers:
                     self._live(readers)
                 if trouble:
                     self._care.pause(trouble[0])
                     self._wait()
-        with storing(self._db):
+        with self._care.storing():
             self._telling.end()
         os.close(self._wake_read)
         os.close(self._wake_write)
@@ -90,7 +90,7 @@ class Loop:
                     self._turn(readers, rounds, drain, desk)
             if self._stopping:
                 self._notify.stopping("stopping: what is being read is put back")
-        except sqlite3.OperationalError:
+        except sqlite3.DatabaseError:
             drain.abandon(readers)
             raise
         finally:
@@ -128,8 +128,8 @@ class Loop:
             queue.wake_unsettled(self._db, stored_time(now), stored_time(now - self._config.watch.settle_cap_seconds))
 
     def _wait(self) -> None:
-        """Turn idly while the database cannot be written."""
-        self._notify.status(self._care.paused or "")
+        """Turn idly while the database cannot be written. systemd is told that it is ready: a restart would mend nothing."""
+        self._notify.ready(self._care.paused or "")
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake_read, selectors.EVENT_READ)
             while not self._stopping and self._care.waits(moment := time.monotonic()):

@@ -421,10 +421,10 @@ class Rounds:
         """A root that the configuration does not name any more: kept as it is, until somebody says that it may go."""
         shown = disk.printable(disk.loaded(row["path"]))
         self.forget(row["id"])
-        with transaction(self._db):
-            roots.set_offline(
-                self._db,
-                row["id"],
-                f"{shown}: is not in the configuration any more, and not watched. Its documents stay searchable; "
-                f"`winnow roots forget {shown}` takes them out.",
-            )
+        message = (
+            f"{shown}: is not in the configuration any more, and not watched. Its documents stay searchable; "
+            f"`winnow roots forget {shown}` takes them out."
+        )
+        if (row["state"], row["message"]) != ("offline", message):  # else nothing is written, where perhaps nothing can be
+            with transaction(self._db):
+                roots.set_offline(self._db, row["id"], message)

@@ -30,6 +30,7 @@ class Telling:
         self._summed = Progress()
         self._rate: deque[tuple[float, int]] = deque()
         self._said: service.Said | None = None
+        self._told = ""
         self._said_at = self._pinged_at = self._summed_at = 0.0  # monotonic
 
     def ping(self, moment: float) -> None:
@@ -49,10 +50,11 @@ class Telling:
         self._rate.append((moment, self._progress.read))
         while moment - self._rate[0][0] > RATE_SECONDS:
             self._rate.popleft()
-        told, before = self.sentence(running, paused), self._said
-        self._write("paused" if paused else "running", told, running)
-        if before is None or before.message != told:
+        told = self.sentence(running, paused)
+        if told != self._told:
+            self._told = told
             self._notify.status(told)
+        self._write("paused" if paused else "running", told, running)
 
     def end(self) -> None:
         """The last word: it was stopped, and did not just end."""

@@ -66,7 +66,7 @@ def reader(config_path: str | None, db: str | None) -> Iterator[sqlite3.Connecti
     try:
         yield connection
     except sqlite3.DatabaseError as error:
-        raise StoreError(f"{database_path(config_path, db)}: {error}") from None
+        raise _trouble(database_path(config_path, db), error) from None
     finally:
         connection.close()
 
@@ -87,11 +87,17 @@ def writer(config_path: str | None, db: str | None, *, create: bool = False) -> 
         try:
             yield connection
         except sqlite3.DatabaseError as error:
-            raise StoreError(f"{path}: {error}") from None
+            raise _trouble(path, error) from None
         finally:
             if connection.in_transaction:
                 connection.rollback()
             connection.close()
+
+
+def _trouble(path: Path, error: sqlite3.DatabaseError) -> StoreError:
+    from winnowd import store
+
+    return store.damaged(path, error) if store.is_damaged(error) else StoreError(f"{path}: {error}")
 
 
 def carry_out(config_path: str | None, db: str | None, verb: str, argument: dict[str, Any]) -> dict[str, Any]:

@@ -1,5 +1,6 @@
 """`winnow run`."""
 
+import sqlite3
 import sys
 
 import click
@@ -41,6 +42,10 @@ def command(config: str | None, db: str | None, as_json: bool, own: str | None, 
         connection = store.open_writer(path)
         try:
             Loop(connection, path, load, notify).run()
+        except sqlite3.DatabaseError as error:
+            if not store.is_damaged(error):
+                raise
+            raise store.damaged(path, error) from None
         finally:
             connection.close()
     sys.exit(0)

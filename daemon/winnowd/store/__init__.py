@@ -85,6 +85,8 @@ def open_writer(path: Path) -> sqlite3.Connection:
     except OSError as error:
         raise StoreError(f"{path}: cannot be used as a database: {error.strerror}") from None
     except sqlite3.Error as error:
+        if is_damaged(error):
+            raise damaged(path, error) from None
         hint = f" ({path.name}-wal and {path.name}-shm must be writable too)" if "readonly" in str(error) else ""
         raise StoreError(f"{path}: cannot be used as a database: {error}{hint}") from None
     return db
@@ -102,9 +104,26 @@ def open_reader(path: Path) -> sqlite3.Connection:
         if _version(db) < SCHEMA_VERSION:
             raise StoreError(f"{path}: belongs to an older Winnow or is not its database; `winnow scan` brings it up to date")
     except sqlite3.Error as error:
+        if is_damaged(error):
+            raise damaged(path, error) from None
         hint = " (a reader must be allowed to write to its folder)" if "readonly" in str(error) else ""
         raise StoreError(f"{path}: cannot be read: {error}{hint}") from None
     return db
+
+
+def is_damaged(error: sqlite3.Error) -> bool:
+    """Whether SQLite found that the file is not what it wrote."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB)
+
+
+def damaged(path: Path, error: sqlite3.Error) -> StoreError:
+    """What to tell an operator whose database is damaged."""
+    if getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_CORRUPT_VTAB:
+        return StoreError(f"{path}: its full-text index is damaged ({error}); the service makes it anew, within a day")
+    return StoreError(
+        f"{path}: is damaged ({error}); move it aside and start again: all is read anew from the folders. "
+        'How to keep the decisions of people: docs/operations.md, "A damaged database"'
+    )
 
 
 def open_asker(path: Path) -> sqlite3.Connection:
