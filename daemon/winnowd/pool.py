@@ -21,6 +21,7 @@ from winnowd.child import LAST, MESSAGE, PROGRESS, QUESTION, RESULT, Descriptor,
 from winnowd.model import Failure
 
 RESULT_LIMIT = 512 * 1024 * 1024
+SERVER_PAUSES = (0.05, 0.2, 1.0)  # seconds between tries to reach the fork server
 
 
 @dataclass(frozen=True, slots=True)
@@ -223,6 +224,13 @@ class Pool:
         return child
 
     def _start(self, connection: socket.socket, memory: int) -> BaseProcess:
+        for pause in SERVER_PAUSES:
+            with contextlib.suppress(ConnectionError, EOFError):  # the server was killed, which is noticed a moment later
+                return self._forked(connection, memory)
+            time.sleep(pause)
+        return self._forked(connection, memory)
+
+    def _forked(self, connection: socket.socket, memory: int) -> BaseProcess:
         process = self._forkserver.Process(
             target=run, args=(connection, Descriptor(memory), self._limits, self._serve, self._arguments), daemon=True
         )
