@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import fakes
-from winnowd import formats, look, loop, rounds, store, worker
+from winnowd import care, formats, look, rounds, store, telling, worker
 from winnowd.__main__ import main
 
 _serve = look.serve
@@ -36,9 +36,9 @@ def _beside(name: str) -> Path:
 
 
 if __name__ == "__main__":
-    loop.PAUSE_SECONDS = loop.SPACE_SECONDS = loop.SAY_SECONDS = 1.0
+    care.PAUSE_SECONDS = care.SPACE_SECONDS = telling.SAY_SECONDS = 1.0
     rounds.PROOF_SECONDS = 2.0
-    loop.CHECK_SECONDS = 3.0
+    care.CHECK_SECONDS = 3.0
     store.BUSY_SECONDS = 1
     os.environ["WINNOW_DOOR"] = str(_beside("closed"))
     signal.signal(signal.SIGUSR1, _stand_still)

@@ -121,7 +121,7 @@ class Care:
 
     @contextmanager
     def storing(self) -> Iterator[list[str]]:
-        """What goes wrong with the disk of the database, or with an index, goes into the list that it gives, and ends nothing."""
+        """What goes wrong with the disk of the database, or with an index, goes into its list, and ends nothing."""
         trouble: list[str] = []
         try:
             yield trouble

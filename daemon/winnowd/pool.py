@@ -23,6 +23,7 @@ from winnowd.model import Failure
 
 RESULT_LIMIT = 512 * 1024 * 1024
 FALSE_STARTS = 3  # in a row: then it is no accident
+SERVER_PAUSES = (0.05, 0.2, 1.0)  # seconds between tries to reach the fork server
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,13 +245,20 @@ class Pool:
         return child
 
     def _start(self, connection: socket.socket, memory: int) -> BaseProcess:
+        try:
+            for pause in SERVER_PAUSES:
+                with contextlib.suppress(ConnectionError, EOFError):  # the server was killed, which is noticed a moment later
+                    return self._forked(connection, memory)
+                time.sleep(pause)
+            return self._forked(connection, memory)
+        except (OSError, EOFError) as error:  # no process, no memory, or no room for the socket of the fork server in TMPDIR
+            raise NoChildren(f"the processes that read files cannot be started: {error}") from None
+
+    def _forked(self, connection: socket.socket, memory: int) -> BaseProcess:
         process = self._forkserver.Process(
             target=run, args=(connection, Descriptor(memory), self._limits, self._serve, self._arguments), daemon=True
         )
-        try:
-            process.start()
-        except OSError as error:  # no process, no memory, or no room for the socket of the fork server in TMPDIR
-            raise NoChildren(f"the processes that read files cannot be started: {error}") from None
+        process.start()
         return process
 
     def _discard(self, child: Child) -> int | None:
