@@ -126,8 +126,8 @@ class Loop:
             rounds.close()
 
     def _begin(self) -> tuple[Rounds, Drain] | None:
-        """What a life needs of the database, as soon as that can be written; None where the service is to stop before."""
-        while not self._stopping:
+        """What a life needs of the database, as soon as that can be written; None where it is to end before."""
+        while not self._stopping and not self._reloading:
             begun: tuple[Rounds, Drain] | None = None
             with self._storing() as trouble:
                 self._open_roots()
@@ -141,9 +141,10 @@ class Loop:
         return None
 
     def _wait(self, seconds: float) -> None:
-        """Do nothing for a while but what systemd wants, and end at once where the service is to stop."""
+        """Do nothing for a while but what systemd and the signals want."""
         until = time.monotonic() + seconds
-        while not self._stopping and time.monotonic() < until:
+        while not self._stopping and not self._reloading and time.monotonic() < until:
+            self._drain_wakes()
             self._notify.watchdog()
             time.sleep(TICK_SECONDS)
 
