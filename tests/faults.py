@@ -10,6 +10,8 @@ import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from served import EXCLUDED
+
 if TYPE_CHECKING:
     from ordeal import Ordeal
 
@@ -62,6 +64,12 @@ def scan_beside(life: "Ordeal", step: int) -> None:
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "errors": "replace"}
     if all(path.exists() for path in part):
         life.beside.append(subprocess.Popen(argv, env=life.service.environment(), **quiet))
+
+
+def retry_beside(life: "Ordeal", step: int) -> None:
+    argv = life.service.argv("failed", "retry", "--all")
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.PIPE, "text": True, "errors": "replace"}
+    life.beside.append(subprocess.Popen(argv, env=life.service.environment(), **quiet))
 
 
 # ---- faults of the configuration and the disk of the database
@@ -117,6 +125,27 @@ def let_writes_fail(life: "Ordeal", step: int) -> None:
         life.until(step, "pinched", lambda: life.service.limit_its_files(None))
 
 
+def leave_files_out(life: "Ordeal", step: int) -> None:
+    """The configuration leaves more out for a while."""
+    if life.up() and not life.under_way("rules"):
+        life.service.configure(exclude=[*EXCLUDED, life.dice.choice(("b/", "file-1*", "*.txt", "tree-*/"))])
+        life.service.reload()
+        life.until(step, "rules", lambda: _leave_no_more_out(life))
+
+
+def _leave_no_more_out(life: "Ordeal") -> None:
+    life.service.configure(exclude=EXCLUDED)
+    if life.up():
+        life.service.reload()
+
+
+def forget_a_root(life: "Ordeal", step: int) -> None:
+    """A person takes a root out of the catalogue, and the next reload takes it in again."""
+    if life.up() and not life.undo:
+        life.service.run("roots", "forget", "--yes", life.dice.choice(life.places), code=None)
+        life.service.reload()
+
+
 # ---- faults of the folders
 
 
@@ -164,6 +193,7 @@ def put_a_file_that_misbehaves(life: "Ordeal", step: int) -> None:
 
 FAULTS = [
     *(kill_the_service, stop_the_service, kill_a_child, freeze, scan_beside),
+    *(retry_beside, leave_files_out, forget_a_root),
     *(reload, refuse_a_configuration, leave_a_root_out, fill_the_disk, let_writes_fail),
     *(empty_a_root, take_a_root_away, replace_a_root_by_its_copy),
     *[put_a_file_that_misbehaves] * 3,

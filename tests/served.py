@@ -15,8 +15,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-LIMIT_SECONDS = 120.0
+LIMIT_SECONDS = 180.0
 EXIT_BUSY = 75
+EXCLUDED = ["*.tmp", ".git/"]
 LAUNCH = (
     "import fakes\n"
     "from winnowd import worker\n"
@@ -30,6 +31,8 @@ SETTINGS = """
 [database]
 path = "{db}"
 free_mb = {free_mb}
+[walk]
+exclude = {exclude}
 [watch]
 settle_seconds = 0.3
 network_settle_seconds = 0.5
@@ -56,7 +59,7 @@ class Service:
         self.log.touch()
         self.process: subprocess.Popen | None = None
         self.kills = 0
-        self.wanted: dict = {"free_mb": 1, "rescan": 3600, "network_rescan": 2}
+        self.wanted: dict = {"free_mb": 1, "rescan": 3600, "network_rescan": 2, "exclude": EXCLUDED}
         self.roots: dict[Path, str] = {}
 
     # ---- its life

@@ -132,7 +132,7 @@ class Loop:
         self._notify.ready(self._care.paused or "")
         with selectors.DefaultSelector() as selector:
             selector.register(self._wake_read, selectors.EVENT_READ)
-            while not self._stopping and self._care.waits(moment := time.monotonic()):
+            while not self._stopping and not self._reloading and self._care.waits(moment := time.monotonic()):
                 selector.select(TICK_SECONDS)
                 self._hear_wakes()
                 self._telling.ping(moment)
