@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Callable
 
-from winnowd import disk, look, reports, walk, worker
+from winnowd import disk, look, removals, reports, walk, worker
 from winnowd.config import Config
 from winnowd.drain import WAIT_SECONDS, Drain, Progress, Told, limits, now
 from winnowd.errors import UsageError
@@ -44,7 +44,7 @@ def scan(
     progress.troubles = tuple(done.message for done in walks if done.message is not None)
     Drain(db, config, progress, told).run(pool)
     held = status.held(db)
-    progress.removed = sum(look.at_once(walk.finish(db, walks, config)).values())
+    progress.removed = sum(look.at_once(removals.finish(db, walks, config)).values())
     walk.end(db)
     progress.held = status.held(db) - held
     if progress.extracted or progress.removed:
@@ -60,7 +60,7 @@ def preview(db: sqlite3.Connection, targets: list[str], config: Config) -> dict[
         wanted = targets_of(db, targets, config)
         walks = [look.at_once(walk_of(db, root_id, part, config)) for root_id, part in wanted]
         waiting, size = queue.pending(db, now())
-        removed = sum(look.at_once(walk.finish(db, walks, config)).values())
+        removed = sum(look.at_once(removals.finish(db, walks, config)).values())
         offline = [done.message for done in walks if not done.online]
         states = status.by_state(db)
     finally:

@@ -9,18 +9,18 @@ import shutil
 import sqlite3
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from winnowd import disk, look, walk
+from winnowd import disk, look, removals, walk
 from winnowd.child import Limits
 from winnowd.config import Config
 from winnowd.drain import Progress, settling
+from winnowd.ears import Ears, Round, Work
 from winnowd.journal import fields
 from winnowd.model import Failure, Stamp
 from winnowd.pool import Done, Pool
 from winnowd.store import files, roots, status, transaction
-from winnowd.watch import LIMIT_HINT, Watch
 
 log = logging.getLogger(__name__)
 
@@ -28,48 +28,9 @@ QUIET_SECONDS = 3.0  # removals wait until no further file was missed for this l
 CALM_SECONDS = 120.0  # ... but not longer than this
 MOVE_SECONDS = 600.0  # and so long at most for a file of the same size to be hashed: it may be the missing one, moved
 PROOF_SECONDS = 15.0
-AFTER_LOSS_SECONDS = 2.0
-DEAF_SECONDS = 10.0
 NAMES_AT_ONCE = 2_000
 LISTER_BYTES = 1 << 30
 DAY = 86_400.0
-
-
-@dataclass(slots=True)
-class Work:
-    """A dialogue under way: what it is, and the key of the question that a child answers."""
-
-    kind: str  # walk, glance, finish, proof
-    dialogue: look.Dialogue[object]
-    key: int = 0
-
-
-@dataclass(slots=True)
-class Round:
-    """What the rounds remember of one root."""
-
-    id: int
-    path: str
-    mode: str = ""  # events, rescan
-    watch: Watch | None = None
-    hints: dict[str, set[str]] = field(default_factory=dict)
-    work: dict[str, Work] = field(default_factory=dict)
-    walked: walk.Walk | None = None  # a walk that waits to be finished
-    glanced: bool = False  # files were added beside the walk, so that its own count is short
-    missed: int = 0  # how many files
-    missed_first: float = 0.0  # when files were first and last missed; 0 for none
-    missed_last: float = 0.0
-    decide_at: float = 0.0
-    walk_at: float = 0.0
-    prove_at: float = 0.0
-    probe_at: float = 0.0
-    offline: bool = False
-    proven: bool = False  # looked at in this life: what it is mounted from is known
-    identity: str | None = None  # of the folder, when it was last proven
-    unlisted: frozenset[str] = frozenset()  # what the last walk could not list
-    watch_anew: bool = False  # with the next walk: the watch does not lie on all folders that are there
-    stalled: int = 0  # the key of a question that no answer came to
-    parts: list[tuple[str, bool]] = field(default_factory=list)  # asked for: parts to be walked, and whether to hash all
 
 
 class Rounds:
@@ -78,7 +39,8 @@ class Rounds:
     def __init__(
         self, db: sqlite3.Connection, config: Config, progress: Progress, probes: Path, wake: Callable[[], None]
     ) -> None:
-        self._db, self._config, self._progress, self._probes, self._wake = db, config, progress, probes, wake
+        self._db, self._config, self._progress, self._probes = db, config, progress, probes
+        self._ears = Ears(db, config, probes, wake)
         self._held = status.held(db)
         self._settles = settling(config)
         self._rounds: dict[int, Round] = {}
@@ -104,8 +66,7 @@ class Rounds:
     def close(self) -> None:
         """Watch no more, and end the children."""
         for one in self._rounds.values():
-            if one.watch is not None:
-                one.watch.stop()
+            self._ears.stop(one)
         self.listers.__exit__()
         shutil.rmtree(self._probes, ignore_errors=True)  # a service that was killed may have left more than ours in it
 
@@ -115,8 +76,7 @@ class Rounds:
         if one is None:
             return
         self._drop_work(one)
-        if one.watch is not None:
-            one.watch.stop()
+        self._ears.stop(one)
 
     def walk_soon(self, root_id: int, part: str, *, verify: bool) -> bool:
         """Walk a root, or a part of it, as soon as may be. False for one that the configuration has left out."""
@@ -153,7 +113,7 @@ class Rounds:
                 one.stalled, one.prove_at = 0, 0.0
             if one.stalled:
                 continue
-            self._hear(one, now)
+            self._ears.hear(one, now)
             self._begin_due(one, now)
 
     def take(self, event: Done) -> None:
@@ -190,7 +150,9 @@ class Rounds:
     def _begin_walk(self, one: Round, now: float) -> None:
         if one.parts:
             part, verify = one.parts.pop(0)
-        elif now >= one.walk_at and self._watched(one):  # watched before it is walked, so that nothing falls between the two
+        elif now >= one.walk_at and self._ears.watched(
+            one
+        ):  # watched before it is walked, so that nothing falls between the two
             part, verify = "", False
         else:
             return
@@ -225,14 +187,14 @@ class Rounds:
             if restless:
                 one.decide_at = one.missed_last + QUIET_SECONDS
                 return
-            if now - one.missed_first < MOVE_SECONDS and walk.may_have_moved(self._db, one.id):
+            if now - one.missed_first < MOVE_SECONDS and removals.may_have_moved(self._db, one.id):
                 one.decide_at = now + min(max(now - one.missed_first, 0.5), 30.0)
                 return
         done = one.walked or walk.Walk(one.id, "", online=True, single=True)
         if one.glanced and not done.single:
             done = replace(done, listed=-1)
         one.walked, one.missed, one.missed_first = None, 0, 0.0
-        self._begin(one, "finish", walk.finish(self._db, [done], self._config))
+        self._begin(one, "finish", removals.finish(self._db, [done], self._config))
 
     # ---- dialogues
 
@@ -310,14 +272,12 @@ class Rounds:
         with transaction(self._db):
             roots.set_offline(self._db, one.id, trouble)
         self._drop_work(one)
-        if one.watch is not None:  # it goes on seeing the folder that was there
-            one.watch.stop()
-            one.watch = None
+        self._ears.stop(one)  # they would go on to hear of the folder that was there
         one.offline, one.proven, one.walked, one.missed, one.missed_first = True, False, None, 0, 0.0
         one.hints.clear()
         one.parts.clear()
         one.prove_at, one.walk_at = time.monotonic() + PROOF_SECONDS, 0.0
-        walk.forget_missing(self._db, one.id)
+        removals.forget_missing(self._db, one.id)
 
     def _note_identity(self, one: Round, proof: look.Proof) -> None:
         """Where the folder was replaced by another one that is proven too, the watch still lies on the old one."""
@@ -342,65 +302,11 @@ class Rounds:
         one.work.clear()
 
     def _note_missed(self, one: Round, now: float) -> None:
-        missed = walk.missing(self._db, one.id)
+        missed = removals.missing(self._db, one.id)
         if missed > one.missed:
             one.missed_first = one.missed_first or now
             one.missed_last, one.decide_at = now, now
         one.missed = missed
-
-    # ---- events
-
-    def _watched(self, one: Round) -> bool:
-        """Watch a root as its file system and its setting want it, and write down how; whether that has begun."""
-        row = roots.get(self._db, one.id)
-        mount = disk.Mount("", row["filesystem"] or "unknown", "", "")
-        one.mode, why = roots.watching(mount, self._config.watch_of(one.path))
-        if one.watch is not None and (one.mode != "events" or one.watch_anew):
-            one.watch.stop()
-            one.watch = None
-        one.watch_anew = False
-        if one.mode == "events" and one.watch is None:
-            one.watch = Watch(one.path, self._probes / str(one.id), self._wake)
-            one.watch.begin()
-            one.probe_at = time.monotonic() + self._config.watch.probe_seconds
-        if one.mode == "events" and one.watch is not None and not one.watch.started:
-            return False
-        if one.watch is not None and one.watch.error is not None:
-            error, one.watch, one.mode = one.watch.error.strerror, None, "rescan"
-            why = f"{why}; but events are not to be had: {error} ({LIMIT_HINT}, or max_user_instances)"
-            log.warning("No events: the folder is walked again and again", extra=fields(root=one.path, error=error))
-        if one.watch is not None and one.watch.partial:
-            why = f"{why}; but a part of its folders gives no events: the kernel's limit of watches is reached ({LIMIT_HINT})"
-        with transaction(self._db):
-            roots.note_watch(self._db, one.id, one.mode, why)
-        return True
-
-    def _hear(self, one: Round, now: float) -> None:
-        if one.watch is None or not one.watch.started or one.watch.error is not None:
-            return
-        hints = one.watch.take()
-        for directory, names in hints.names.items():
-            one.hints.setdefault(directory, set()).update(names)
-        lost = hints.lost
-        if lost is None and one.watch.deaf(DEAF_SECONDS):
-            lost = "events do not arrive any more"
-            one.watch.stop()
-            one.watch = None
-        if lost is not None:
-            self._lost(one, lost, now)
-        elif now >= one.probe_at and one.watch is not None:
-            was = one.watch.partial
-            one.watch.probe()
-            one.probe_at = now + self._config.watch.probe_seconds
-            if one.watch.partial and not was:
-                self._lost(one, "the kernel's limit of watches is reached", now)
-
-    def _lost(self, one: Round, why: str, now: float) -> None:
-        log.warning("Events were lost: the folder is walked again", extra=fields(root=one.path, why=why))
-        with transaction(self._db):
-            roots.count_overflow(self._db, one.id)
-        one.hints.clear()
-        one.walk_at = min(one.walk_at, now + AFTER_LOSS_SECONDS)  # losses that go on put no walk off
 
     # ---- small decisions
 

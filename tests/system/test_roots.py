@@ -24,7 +24,7 @@ def state(service, path=None):
 @pytest.fixture
 def service(service):
     """The service, which looks every second whether its roots are there."""
-    service.order("constants", "rounds.PROOF_SECONDS=1\nrounds.DEAF_SECONDS=3")
+    service.order("constants", "rounds.PROOF_SECONDS=1\nears.DEAF_SECONDS=3")
     return service
 
 

@@ -165,7 +165,7 @@ def test_after_an_overflow_of_the_kernels_queue_nothing_is_missing(service):
 def test_an_observer_that_died_is_noticed_and_made_anew(service):
     """W3: these steps end watchdog's reading thread while all its threads seem to live."""
     service.share.write("a/x.txt", "About the whimbrel.")
-    service.order("constants", "rounds.DEAF_SECONDS=3")
+    service.order("constants", "ears.DEAF_SECONDS=3")
     service.start()
     service.until(service.quiet)
     inside, outside = service.share.root / "a", service.share.root.with_name("outside")
