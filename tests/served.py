@@ -4,10 +4,12 @@ import contextlib
 import json
 import os
 import resource
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Callable
@@ -50,10 +52,9 @@ class Service:
 
     def __init__(self, folder: Path) -> None:
         self.db, self.config, self.log = folder / "state" / "winnow.db", folder / "config.toml", folder / "log"
-        self.scratch = folder / "scratch"
+        self.scratch = Path(tempfile.mkdtemp(prefix="winnow-"))  # short: the path of a socket has room for 107 bytes
         self._launch = folder / "launch.py"
         self.db.parent.mkdir()
-        self.scratch.mkdir()
         self._launch.write_text(LAUNCH)
         self.log.touch()
         self.process: subprocess.Popen | None = None
@@ -117,6 +118,7 @@ class Service:
         for pid in self.descendants():
             with contextlib.suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+        shutil.rmtree(self.scratch, ignore_errors=True)
 
     def signal(self, number: int) -> None:
         assert self.process is not None
