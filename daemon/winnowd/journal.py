@@ -8,7 +8,9 @@ import logging
 import os
 import re
 import sys
+import threading
 from datetime import UTC, datetime
+from types import TracebackType
 from typing import TextIO
 
 from winnowd import disk
@@ -34,6 +36,8 @@ def configure(stream: TextIO | None = None, *, verbose: bool = False) -> None:
     root.setLevel(logging.WARNING)
     logging.getLogger("winnowd").setLevel(logging.DEBUG if verbose else logging.INFO)
     logging.captureWarnings(True)
+    sys.excepthook = _note_end
+    threading.excepthook = lambda ended: _note_end(ended.exc_type, ended.exc_value, ended.exc_traceback)
 
 
 def fields(**values: object) -> dict[str, object]:
@@ -48,6 +52,11 @@ def to_journal(stream: TextIO) -> bool:
     """Whether the stream is what JOURNAL_STREAM names as device:inode (systemd.exec(5)), and not redirected since."""
     seen = _seen(stream)
     return seen is not None and os.environ.get("JOURNAL_STREAM") == f"{seen.st_dev}:{seen.st_ino}"
+
+
+def _note_end(kind: type[BaseException], error: BaseException | None, where: TracebackType | None) -> None:
+    """What nobody caught, as one record: a traceback of its own would be many lines without a priority."""
+    logging.getLogger("winnowd").error("A thread or the program ended", exc_info=(kind, error or kind(), where))
 
 
 class _Lines(logging.StreamHandler[TextIO]):

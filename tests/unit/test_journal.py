@@ -6,6 +6,8 @@ import logging
 import os
 import pty
 import re
+import sys
+import threading
 import warnings
 
 import pytest
@@ -20,7 +22,9 @@ def as_before():
     """Logging belongs to the whole process: put back what `configure` sets."""
     root, ours = logging.getLogger(), logging.getLogger("winnowd")
     outputs, levels = list(root.handlers), (root.level, ours.level)
+    hooks = sys.excepthook, threading.excepthook
     yield
+    sys.excepthook, threading.excepthook = hooks
     root.handlers[:] = outputs
     root.setLevel(levels[0])
     ours.setLevel(levels[1])
@@ -113,6 +117,17 @@ def test_the_longest_line_is_no_longer_than_the_journal_keeps_whole(pipe, monkey
     log.info("%s", "𝄞" * 12_000)
     (line,) = held()
     assert len(line.encode()) < 48 * 1_024
+
+
+def test_a_thread_that_ends_is_one_line(pipe):
+    stream, held = pipe
+    journal.configure(stream)
+    thread = threading.Thread(target=lambda: {}["gone"])
+    thread.start()
+    thread.join()
+    (line,) = held()
+    assert " error: A thread or the program ended\\nTraceback" in line
+    assert line.endswith("KeyError: 'gone'")
 
 
 @pytest.mark.parametrize(
