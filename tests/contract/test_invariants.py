@@ -2,6 +2,7 @@
 
 import ast
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,10 +13,11 @@ from winnowd import checks, clean, errors, formats
 from winnowd.model import Measures
 from winnowd.store import documents, schema
 
+HERE = Path(__file__).parents[2]
 PACKAGE = Path(formats.__file__).parents[1]
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 PARSERS = ("pymupdf", "fitz", "pypdf", "docx", "trafilatura", "lxml", "markdown_it", "charset_normalizer")
-PURE = ("clean", "checks", "layout", "passages.py", "pipeline.py", "query.py", "reconcile.py", "cjk.py")
+PURE = ("clean", "checks", "layout", "passages.py", "pipeline.py", "query.py", "reconcile.py", "settle.py", "cjk.py")
 IMPURE = {"os", "pathlib", "sqlite3", "time", "logging", "socket", "subprocess", "random"}
 
 
@@ -124,3 +126,11 @@ def test_functions_are_short():
         if isinstance(node, ast.FunctionDef) and (node.end_lineno or 0) - node.lineno > 40
     }
     assert long <= {"commands/process.py:_document"}
+
+
+def test_the_list_of_faults_names_tests_that_exist():
+    text = (HERE / "docs/decisions/0009-each-fault-and-its-test.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(test_\w+)`", text))
+    sources = "\n".join(path.read_text(encoding="utf-8") for path in (HERE / "tests").rglob("test_*.py"))
+    assert len(named) > 50
+    assert named - set(re.findall(r"def (test_\w+)", sources)) == set()
