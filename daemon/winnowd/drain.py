@@ -18,6 +18,7 @@ from winnowd.config import Config
 from winnowd.errors import Interrupted, NoChildren, state_of_failure
 from winnowd.model import Content, Document, Failure, Job
 from winnowd.pool import Asked, Done, Pool
+from winnowd.pool import warm_up as load_in_background
 from winnowd.store import documents, files, judging, queue, transaction
 
 LOOK_AHEAD = 8  # claimed files for each child: enough that none waits, few enough to read one by one after a crash
@@ -346,6 +347,11 @@ def settling(config: Config) -> settle.Settling:
     """How long stamps have to stay equal."""
     own = config.watch
     return settle.Settling(own.settle_seconds, own.network_settle_seconds, own.settle_cap_seconds)
+
+
+def warm_up() -> None:
+    """Let the parsers be loaded in the background: there will be something to read."""
+    load_in_background(worker.PRELOAD)
 
 
 def limits(config: Config) -> Limits:

@@ -15,6 +15,7 @@ import socket
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 
 from winnowd.child import HELLO, LAST, MESSAGE, PROGRESS, QUESTION, RESULT, Descriptor, Limits, run
@@ -97,7 +98,7 @@ class Pool:
         self._limits, self._serve, self._arguments = limits, serve, arguments
         self._forkserver = multiprocessing.get_context("forkserver")
         if preload:  # one server forks for all pools: a pool that needs nothing loaded must not unload what others need
-            self._forkserver.set_forkserver_preload(["winnowd.child", *preload])
+            _load(preload)
         self._selector = selectors.EpollSelector()
         self._size = size
         self._false_starts = 0
@@ -278,6 +279,17 @@ class Pool:
             if child.job is not None
         ]
         return min(clocks, default=float("inf")) + 0.01
+
+
+def warm_up(preload: Sequence[str]) -> None:
+    """Start the server that children are forked from, so that it loads its modules while the caller does something else."""
+    _load(preload)
+    with contextlib.suppress(OSError):  # then the first child says what is wrong
+        forkserver.ensure_running()
+
+
+def _load(preload: Sequence[str]) -> None:
+    multiprocessing.get_context("forkserver").set_forkserver_preload(["winnowd.child", *preload])
 
 
 def _read(memory: int, length: int) -> bytes:

@@ -31,7 +31,7 @@ def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str,
     Walks each PATH (a watched folder, a part of one, or a new folder), or all watched folders where none is given;
     reads what is new or changed, and removes what is gone. It ends when nothing waits but what waits for a later attempt.
     """
-    from winnowd import daemon, store
+    from winnowd import daemon, drain, store
 
     settings = common.load_config(config)
     targets = [common.existing_path(path) for path in paths]
@@ -41,6 +41,8 @@ def command(config: str | None, db: str | None, as_json: bool, paths: tuple[str,
     if how["dry_run"]:
         _dry_run(config, db, as_json, targets)
         return
+    if not path.exists():
+        drain.warm_up()
     try:
         with common.writer(config, db, create=True) as connection:
             shown = _Shown(quiet=as_json)
