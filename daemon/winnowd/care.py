@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from winnowd.config import Config
-from winnowd.errors import StoreError
+from winnowd.errors import NoChildrenNow, StoreError
 from winnowd.journal import fields
 from winnowd.store import index, queue, transaction
 from winnowd.telling import free_bytes, size, wal_of
@@ -44,10 +44,10 @@ class Care:
         return moment < self._until
 
     def pause(self, trouble: str) -> None:
-        """The database could not be written, and what was under way was given up."""
+        """Nothing can be done for now, and what was under way was given up. `trouble` says why."""
         if not self._abandoned:  # one line, however long it lasts
-            log.error("The database cannot be written: nothing is read until it can", extra=fields(why=trouble))
-        self.paused = f"paused: the database cannot be written ({trouble})"
+            log.error("Nothing is read for now: %s", trouble)
+        self.paused = f"paused: {trouble}"
         self._until, self._abandoned = time.monotonic() + PAUSE_SECONDS, True
 
     def resume(self) -> None:
@@ -121,17 +121,22 @@ class Care:
 
     @contextmanager
     def storing(self) -> Iterator[list[str]]:
-        """What goes wrong with the disk of the database, or with an index, goes into its list, and ends nothing."""
+        """What passes by itself, or can be mended, goes into its list and ends nothing.
+
+        That is trouble with the disk of the database, an index that differs from its content, and no room for processes.
+        """
         trouble: list[str] = []
         try:
             yield trouble
+        except NoChildrenNow as error:
+            trouble.append(str(error))
         except sqlite3.DatabaseError as error:
             code = getattr(error, "sqlite_errorcode", 0)
             if code & 0xFF not in PASSING and code != sqlite3.SQLITE_CORRUPT_VTAB:
                 raise
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-            trouble.append(str(error))
+            trouble.append(f"the database cannot be written ({error})")
             if code == sqlite3.SQLITE_CORRUPT_VTAB:
                 self.check_index()
 

@@ -51,6 +51,10 @@ class NoChildren(WinnowError):
     """The processes that read files cannot be started. No file is to blame."""
 
 
+class NoChildrenNow(NoChildren):
+    """The system has no room for another process, or for its socket: that passes."""
+
+
 class DocumentError(Exception):
     """Trouble with one document. Raised by extractors, turned into a `Failure` in `worker`."""
 

@@ -19,7 +19,7 @@ from multiprocessing import forkserver
 from multiprocessing.process import BaseProcess
 
 from winnowd.child import HELLO, LAST, MESSAGE, PROGRESS, QUESTION, RESULT, Descriptor, Limits, run
-from winnowd.errors import NoChildren
+from winnowd.errors import NoChildren, NoChildrenNow
 from winnowd.model import Failure
 
 RESULT_LIMIT = 512 * 1024 * 1024
@@ -253,7 +253,7 @@ class Pool:
                 time.sleep(pause)
             return self._forked(connection, memory)
         except (OSError, EOFError) as error:  # no process, no memory, or no room for the socket of the fork server in TMPDIR
-            raise NoChildren(f"the processes that read files cannot be started: {error}") from None
+            raise NoChildrenNow(f"the processes that read files cannot be started: {error}") from None
 
     def _forked(self, connection: socket.socket, memory: int) -> BaseProcess:
         process = self._forkserver.Process(
