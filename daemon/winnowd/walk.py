@@ -151,7 +151,11 @@ def end(db: sqlite3.Connection) -> None:
 
 def _tally(db: sqlite3.Connection, root_id: int, config: Config, settles: Settles) -> _Tally:
     root = roots.get(db, root_id)
-    return _Tally(db, root, rules_for(config, disk.loaded(root["path"])), settles)
+    seen = _Tally(db, root, rules_for(config, disk.loaded(root["path"])), settles)
+    if seen.recheck and root["rules"] is not None:
+        with transaction(db):  # from now on some files follow other rules: only a walk of all of them may say which hold
+            roots.forget_rules(db, root_id)
+    return seen
 
 
 def is_network(root: sqlite3.Row) -> bool:

@@ -251,6 +251,18 @@ def test_what_is_excluded_later_leaves_the_index_and_comes_back(share, tmp_path)
     assert share.found("ruff") == {"b.log"}
 
 
+def test_what_only_a_part_of_a_walk_left_out_comes_back(share, tmp_path):
+    """Rules that were not applied to the whole root, as when a walk is cut off, are not those of the root."""
+    share.write("logs/b.log", "The ruff is logged.")
+    share.scan()
+    config = tmp_path / "config.toml"
+    config.write_text(f'[database]\npath = "{share.db}"\n[walk]\nexclude = ["*.log"]\n[[roots]]\npath = "{share.root}"\n')
+    share.run("--config", config, "scan", share.root / "logs")
+    assert share.found("ruff") == set()
+    share.scan()
+    assert share.found("ruff") == {"logs/b.log"}
+
+
 def test_an_interrupted_scan_says_so_and_the_next_one_goes_on(share):
     fill(share, 200)
     process = subprocess.Popen(

@@ -101,6 +101,11 @@ def note_watch(db: sqlite3.Connection, root_id: int, watch: str, reason: str) ->
     db.execute(sql, (watch, reason, root_id, watch, reason))
 
 
+def forget_rules(db: sqlite3.Connection, root_id: int) -> None:
+    """The exclusion rules that a root was last walked by hold no longer for all of its files."""
+    db.execute("UPDATE roots SET rules = NULL WHERE id = ?", (root_id,))
+
+
 def count_overflow(db: sqlite3.Connection, root_id: int) -> None:
     """Events of a root were lost once more."""
     db.execute("UPDATE roots SET overflows = overflows + 1 WHERE id = ?", (root_id,))
