@@ -53,7 +53,7 @@ def test_changes_in_a_folder_that_replaced_the_root_are_seen(service, place):
     shutil.copytree(place, place.with_name("copy"))
     place.rename(place.with_name("old"))
     place.with_name("copy").rename(place)
-    service.wait_for(lambda: b"was replaced" in service.log.read_bytes(), "the other folder is noticed")
+    service.wait_for(lambda: b"another one than before" in service.log.read_bytes(), "the other folder is noticed")
     (place / "eider.txt").write_text(TEXT.format("eider"))
     true(service, place)
 
