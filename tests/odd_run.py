@@ -18,7 +18,7 @@ import fakes
 from winnowd import disk, look, worker
 from winnowd.__main__ import main
 
-ORDERS = Path(os.environ["WINNOW_ORDERS"])
+ORDERS = Path(os.environ.get("WINNOW_ORDERS", "/nowhere"))
 _answer, _time, _time_ns = look.answer, time.time, time.time_ns
 
 

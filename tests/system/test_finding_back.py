@@ -118,7 +118,7 @@ def test_a_service_goes_on_when_its_database_can_be_written_again(service, place
     service.wait_for(lambda: b"cannot be written" in service.log.read_bytes(), "the trouble is noticed")
     service.limit_its_files(None)
     true(service, place)
-    assert service.rows("SELECT * FROM claims") == []
+    service.wait_for(lambda: service.rows("SELECT * FROM claims") == [], "nothing is claimed any more")
 
 
 def test_folders_of_probes_that_a_kill_left_behind_are_cleared_up(service, place):
