@@ -67,9 +67,8 @@ class Ears:
         row = roots.get(self._db, one.id)
         mount = disk.Mount("", row["filesystem"] or "unknown", "", "")
         one.mode, why = roots.watching(mount, self._config.watch_of(one.path))
-        if one.watch is not None and (one.mode != "events" or one.watch_anew):
-            one.watch.stop()
-            one.watch = None
+        if one.mode != "events" or one.watch_anew:
+            self.stop(one)
         one.watch_anew = False
         if one.mode == "events" and one.watch is None:
             one.watch = Watch(one.path, self._probes / str(one.id), self._wake)
@@ -97,8 +96,7 @@ class Ears:
         lost = hints.lost
         if lost is None and one.watch.deaf(DEAF_SECONDS):
             lost = "events do not arrive any more"
-            one.watch.stop()
-            one.watch = None
+            self.stop(one)
         if lost is not None:
             self._lost(one, lost, now)
         elif now >= one.probe_at and one.watch is not None:

@@ -99,11 +99,6 @@ class Rounds:
         under_way = one.hints or one.parts or one.missed_first or one.walked or one.work.keys() - {"proof"}
         return bool(under_way) or one.walk_at == 0
 
-    @property
-    def partial(self) -> list[str]:
-        """The roots of which some folders give no events."""
-        return [one.path for one in self._rounds.values() if one.watch is not None and one.watch.partial]
-
     # ---- turning
 
     def turn(self, now: float) -> None:
@@ -150,9 +145,7 @@ class Rounds:
     def _begin_walk(self, one: Round, now: float) -> None:
         if one.parts:
             part, verify = one.parts.pop(0)
-        elif now >= one.walk_at and self._ears.watched(
-            one
-        ):  # watched before it is walked, so that nothing falls between the two
+        elif now >= one.walk_at and self._ears.watched(one):  # before the walk, so that nothing falls between the two
             part, verify = "", False
         else:
             return

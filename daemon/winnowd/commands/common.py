@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 DEFAULT_CONFIG = Path("/etc/winnowd/config.toml")
 ANSWER_SECONDS = 60.0
-_answered_by_service = False
 DIGEST_CHARS = frozenset("0123456789abcdef")
 
 PATH = click.Path(readable=False)  # what cannot be read is what people ask about
@@ -138,16 +137,16 @@ def ask_service(path: Path, verb: str, argument: dict[str, Any], seconds: float 
         raise StoreError(f"{path}: {error}") from None
     finally:
         connection.close()
-    global _answered_by_service  # noqa: PLW0603 - a command is one process, and asks once
-    _answered_by_service = True
     if "error" in answer:
         raise Refused(answer["error"], answer["code"])
     return answer
 
 
-def when() -> str:
+def when(config_path: str | None, db: str | None) -> str:
     """When what was just put back is read, as a sentence ends."""
-    return "by the running service" if _answered_by_service else "by the next scan"
+    from winnowd import store
+
+    return "by the running service" if store.is_served(database_path(config_path, db)) else "by the next scan"
 
 
 class Refused(StoreError):

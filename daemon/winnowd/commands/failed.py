@@ -71,4 +71,4 @@ def retry(
     if as_json:
         common.print_json(done)
     else:
-        click.echo(f"{plural(done['retried'], 'file')} to be read again {common.when()}")
+        click.echo(f"{plural(done['retried'], 'file')} to be read again {common.when(config, db)}")

@@ -113,7 +113,7 @@ def retry(config: str | None, db: str | None, as_json: bool, named: tuple[str, .
     if as_json:
         common.print_json(done)
     else:
-        click.echo(f"{plural(done['retried'], 'document')} to be read again {common.when()}")
+        click.echo(f"{plural(done['retried'], 'document')} to be read again {common.when(config, db)}")
 
 
 def _codes() -> set[str]:
